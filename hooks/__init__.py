@@ -1,0 +1,1 @@
+"""The door that Claude Code's hook events come through."""

@@ -1,0 +1,51 @@
+"""Before a compaction and at a session's end: the rest of the transcript, the session's summary, the handoff.
+
+Claude Code ends a SessionEnd hook after 1.2 seconds with all its children, so the work is done here, in small
+transactions, the oldest part first; what is cut off is made good at the next session's start.
+"""
+from __future__ import annotations
+
+import os
+import time
+
+from hooks import where
+from tenon.base import paths, settings
+from tenon.digest import capture, summary
+from tenon.store import db, journal, places, tasks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from hooks.door import Answer
+    from tenon.store.db import Store
+
+CAPTURE_S = 0.6
+
+
+def answer(event: dict[str, Any]) -> Answer | None:
+    """None: closing is silent."""
+    chosen = settings.load()
+    folder, session = where.folder(event), where.session(event)
+    if not chosen.flag("archive.enabled") or where.excluded(folder, chosen.names("archive.exclude")):
+        return None
+    now = time.time()
+    transcript = str(event.get("transcript_path") or "")
+    with db.open_store(paths.store_path(where.agent(chosen))) as store:
+        if os.path.exists(transcript):
+            capture.capture(store, transcript, session_name=session, folder=folder, now=now, budget_s=CAPTURE_S)
+        reason = str(event.get("reason") or event.get("trigger") or "")
+        summary.write(store, session, reason, now)
+        hand_over(store, folder, now)
+        journal.prune(store, now)
+    return None
+
+
+def hand_over(store: Store, folder: str, now: float) -> None:
+    """Writes the handoff brief of the repository's active epic, or clears it when no epic is in flight."""
+    repository = places.find(store, folder)
+    if repository is None:
+        return
+    active = tasks.active(store, repository)
+    if active:
+        tasks.write_handoff(store, repository, tasks.compose_handoff(active[0], []), now)

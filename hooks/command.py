@@ -1,0 +1,129 @@
+"""The slash commands, answered before the model is asked; what the user typed after one never meets a shell.
+
+/memory-recall and /memory-digest add to what the model reads. /memory-status, /memory-why and /memory-forget are
+answered to the user alone: the prompt is stopped with the answer as its reason, and no request is made.
+"""
+from __future__ import annotations
+
+import os
+import time
+
+from hooks import where
+from hooks.door import Answer
+from tenon.base import paths, settings
+from tenon.base.errors import TenonError
+from tenon.base.text import cut
+from tenon.digest import summary
+from tenon.recall import injection
+from tenon.recall.recall import recall
+from tenon.store import db, exchanges, forget, journal, memories, places, search
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tenon.base.settings import Settings
+    from tenon.store.db import Store
+
+HITS = 10
+BATCH = 60  # turns that one digest reads at most
+TURN_CHARS = 700
+WHY = 3
+
+
+def answer(event: dict[str, Any]) -> Answer | None:
+    """The command's answer. A refusal is told to the user in place of a result."""
+    name = str(event.get("command_name") or "").rsplit(":", 1)[-1]
+    if name not in COMMANDS:
+        return None
+    chosen = settings.load()
+    given = str(event.get("command_args") or "").strip()
+    try:
+        path = paths.store_path(where.agent(chosen))
+        if not os.path.exists(path):
+            return _told(name, "Nothing is remembered yet: the first session that ends, or `tenon write`, begins the memory.")
+        with db.open_store(path, create=False) as store:
+            return COMMANDS[name](store, event, given, chosen)
+    except TenonError as error:
+        return _told(name, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+
+
+def _told(name: str, text: str) -> Answer:
+    return Answer(context=text) if name in ("memory-recall", "memory-digest") else Answer(block=text)
+
+
+def _recall(store: Store, event: dict[str, Any], cue: str, chosen: Settings) -> Answer:
+    if not cue:
+        return Answer(context="The user gave no cue. Ask what to recall: `/memory-recall how do we deploy`.")
+    now = time.time()
+    repository = places.find(store, where.folder(event))
+    found = recall(
+        store, cue, scope=places.scope(store, repository), k=HITS, now=now, per_day=where.per_day(chosen), archive=True, not_session=where.session(event)
+    )
+    lines = [
+        injection.said_line(hit.candidate, search.counterpart(store, hit.candidate), hit.words)
+        if hit.candidate.tier == "archive"
+        else injection.memory_line(hit.candidate)
+        for hit in found.hits
+    ]
+    text, placed = injection.fenced([("", lines)], int(chosen.number("inject.max_chars")))
+    told = [(hit.candidate.ref, hit.score, hit.parts.line()) for hit in found.hits]
+    journal.record(store, event="command", session=where.session(event), repository=repository, words=found.words(), hits=told, chars=len(text), now=now)
+    return Answer(context=text if placed else "Nothing in memory fits that cue.")
+
+
+def _digest(store: Store, event: dict[str, Any], given: str, chosen: Settings) -> Answer:
+    repository = places.find(store, where.folder(event))
+    size, count = exchanges.pending_size(store, repository)
+    if not count:
+        return Answer(context="Everything said in this repository has been dealt with: there is nothing to digest. Say so.")
+    turns = exchanges.pending(store, repository, BATCH)
+    items = [f"- [{turn.ref} · {turn.role} · {injection.day(turn.at)}] {cut(turn.text(), TURN_CHARS)}" for turn in turns]
+    heading = f"{count} turns (about {size:,} tokens) wait; these are the oldest. `memory_archive` with action exchange and an id gives one in full."
+    text, placed = injection.fenced([(heading, items)], int(chosen.number("inject.max_chars")))
+    shown = ", ".join(turn.ref for turn in turns[:placed])
+    return Answer(context=f"{text}\nTurns shown, in order: {shown}. Mark only turns from this list.")
+
+
+def _status(store: Store, event: dict[str, Any], given: str, chosen: Settings) -> Answer:
+    from tenon.cli import status
+
+    return Answer(block="\n".join(status.lines(store, where.folder(event), time.time())))
+
+
+def _why(store: Store, event: dict[str, Any], given: str, chosen: Settings) -> Answer:
+    found = journal.entries(store, where.session(event), WHY)
+    if not found:
+        return Answer(block="Nothing was put in front of this session so far.")
+    lines: list[str] = []
+    for entry in found:
+        at = time.strftime("%H:%M", time.localtime(entry.at))
+        lines.append(f"{at} {entry.event}: {entry.chars:,} characters" + (f", for the words {', '.join(entry.words)}" if entry.words else ""))
+        for hit in entry.hits:
+            lines.append("  " + " ".join(hit) + " " + cut(_text_of(store, hit[0]), 100))
+    return Answer(block="\n".join(lines))
+
+
+def _text_of(store: Store, ref: str) -> str:
+    try:
+        return exchanges.turn(store, ref).text() if ref.startswith("t") else memories.get(store, ref).text
+    except TenonError:
+        return "(forgotten)"
+
+
+def _forget(store: Store, event: dict[str, Any], given: str, chosen: Settings) -> Answer:
+    refs = [word for word in given.replace(",", " ").split() if word != "yes"]
+    if not refs:
+        return Answer(block="Say what to forget: `/memory-forget m7k2p9qxa` or `/memory-forget t1234`. Ids stand behind every recalled item.")
+    gone = forget.preview(store, refs)
+    if "yes" not in given.split():
+        told = "\n".join(f"  {line}" for line in gone)
+        return Answer(block=f"This would be forgotten for good:\n{told}\nTo do it: /memory-forget {' '.join(refs)} yes")
+    now = time.time()
+    sessions = forget.forget(store, refs, "the user's wish", now)
+    for name in sessions:
+        summary.write(store, name, "", now)
+    return Answer(block=f"Forgotten: {', '.join(refs)}. It is gone from memory, index and summaries, and will not come back.")
+
+
+COMMANDS = {"memory-recall": _recall, "memory-digest": _digest, "memory-status": _status, "memory-why": _why, "memory-forget": _forget}

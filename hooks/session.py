@@ -1,0 +1,80 @@
+"""A session starts, goes on, is cleared or was compacted: what is known of this repository is put in front of it."""
+from __future__ import annotations
+
+import os
+import time
+
+from hooks import where
+from hooks.door import Answer
+from tenon.base import faults, paths, settings
+from tenon.base.errors import TenonError
+from tenon.recall import briefing, injection
+from tenon.store import db, journal, places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tenon.base.settings import Settings
+    from tenon.store.db import Store
+
+CATCH_UP_S = 0.35  # of leftovers of earlier sessions; the rest is read at the ends of turns
+
+
+def answer(event: dict[str, Any]) -> Answer | None:
+    """The briefing, or None when nothing is known yet; a message to the user when nothing can be remembered."""
+    chosen = settings.load()
+    folder = where.folder(event)
+    if where.excluded(folder, chosen.names("archive.exclude")):
+        return None
+    path = paths.store_path(where.agent(chosen))
+    now = time.time()
+    try:
+        store = db.open_store(path)
+    except TenonError as error:
+        faults.note("SessionStart", error)
+        return _in_spite(path, event, chosen, error)
+    with store:
+        _leftovers(store, event, chosen, now)
+        if event.get("source") == "compact":
+            journal.unsee(store, where.session(event))
+        return _brief(store, event, chosen, now)
+
+
+def _leftovers(store: Store, event: dict[str, Any], chosen: Settings, now: float) -> None:
+    transcript = str(event.get("transcript_path") or "")
+    if not transcript or not chosen.flag("archive.enabled"):
+        return
+    from tenon.digest import capture
+
+    try:
+        capture.catch_up(store, os.path.dirname(transcript), now=now, budget_s=CATCH_UP_S, skip=transcript, excluded=chosen.names("archive.exclude"))
+    except Exception as error:  # noqa: BLE001 - what an earlier session left must not cost this one its briefing
+        faults.note("SessionStart", error, "leftovers of earlier sessions")
+
+
+def _brief(store: Store, event: dict[str, Any], chosen: Settings, now: float) -> Answer | None:
+    if not chosen.flag("inject.session"):
+        return None
+    session = where.session(event)
+    repository = places.settle(store, where.folder(event), now) if store.writable else places.find(store, where.folder(event))
+    sections, refs = briefing.sections(store, repository, session=session, now=now, per_day=where.per_day(chosen))
+    text, placed = injection.fenced(sections, int(chosen.number("inject.max_chars")))
+    if not placed:
+        return None
+    if store.writable:
+        told = [(ref, 0.0, "briefing") for ref in refs]
+        journal.record(store, event="session", session=session, repository=repository, words=[], hits=told, chars=len(text), now=now, show=refs)
+    return Answer(context=text)
+
+
+def _in_spite(path: str, event: dict[str, Any], chosen: Settings, error: TenonError) -> Answer:
+    # Said once a session, here: the events that follow stay silent about it.
+    told = Answer(message=f"Tenon cannot remember this session: {error}. `tenon doctor` says more.")
+    try:
+        with db.open_reader(path) as store:
+            brief = _brief(store, event, chosen, time.time())
+            told.context = brief.context if brief else ""
+    except TenonError:
+        pass
+    return told

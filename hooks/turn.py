@@ -1,0 +1,29 @@
+"""The end of a turn, of the main conversation or of a sub-agent: what the transcript has gained goes into the archive."""
+from __future__ import annotations
+
+import os
+import time
+
+from hooks import where
+from tenon.base import paths, settings
+from tenon.digest import capture
+from tenon.store import db
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from hooks.door import Answer
+
+CAPTURE_S = 1.5  # what is not read by then is read at the next event
+
+
+def answer(event: dict[str, Any]) -> Answer | None:
+    """None: archiving is silent."""
+    chosen = settings.load()
+    transcript = str(event.get("transcript_path") or "")
+    if not chosen.flag("archive.enabled") or not os.path.exists(transcript) or where.excluded(where.folder(event), chosen.names("archive.exclude")):
+        return None
+    with db.open_store(paths.store_path(where.agent(chosen))) as store:
+        capture.capture(store, transcript, session_name=where.session(event), folder=where.folder(event), now=time.time(), budget_s=CAPTURE_S)
+    return None

@@ -1,0 +1,1 @@
+"""The door that a model's tool calls come through."""

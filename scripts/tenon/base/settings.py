@@ -1,0 +1,119 @@
+"""What the user chose: flag, then environment, then settings.json, then the default, and where each value came from."""
+from __future__ import annotations
+
+import os
+
+from tenon.base import paths
+from tenon.base.lean import parse
+
+# name: (default, what it means). Each is also TENON_<NAME> in the environment, dots as underscores.
+KNOWN: dict[str, tuple[object, str]] = {
+    "agent": ("default", "whose memory is used when no --agent is given"),
+    "inject.session": (True, "put what is known of this repository in front of a new session"),
+    "inject.prompt": (True, "look up memories and past exchanges for each prompt"),
+    "inject.max_chars": (9500, "most characters of one injection (Claude Code cuts at 10,000)"),
+    "inject.hits": (6, "most hits put in front of one prompt"),
+    "inject.min_prompt": (12, "shortest prompt that is looked up, in characters (a wide character counts as three)"),
+    "recall.floor": (0.34, "how much of a prompt's weight a hit must match, 0 to 1; higher is stricter"),
+    "recall.archive": (True, "let past exchanges answer, not only memories"),
+    "archive.enabled": (True, "keep every turn of every session"),
+    "archive.exclude": ([], "folders whose sessions are neither kept nor recalled"),
+    "decay.short_per_day": (0.95, "what a short-term memory keeps of its strength per day"),
+    "decay.long_per_day": (0.997, "what a long-term memory keeps of its strength per day"),
+}
+
+
+class Settings:
+    """The values in force and, per name, where each came from: environment, file or default."""
+
+    __slots__ = ("values", "origin", "problem")
+
+    def __init__(self, values: dict[str, object], origin: dict[str, str], problem: str) -> None:
+        self.values = values
+        self.origin = origin
+        self.problem = problem
+
+    def flag(self, name: str) -> bool:
+        """A yes-or-no setting."""
+        return bool(self.values[name])
+
+    def number(self, name: str) -> float:
+        """A numeric setting."""
+        value = self.values[name]
+        return float(value) if isinstance(value, (int, float)) else 0.0
+
+    def text(self, name: str) -> str:
+        """A text setting."""
+        return str(self.values[name])
+
+    def names(self, name: str) -> list[str]:
+        """A list setting."""
+        value = self.values[name]
+        return [str(item) for item in value] if isinstance(value, list) else []
+
+
+def load() -> Settings:
+    """The settings in force. A broken file or value is left out, named in `.problem`, and never stops anything."""
+    values = {name: default for name, (default, _) in KNOWN.items()}
+    origin = dict.fromkeys(KNOWN, "default")
+    problems: list[str] = []
+    for name, value in _from_file(problems).items():
+        _take(name, value, "settings.json", values, origin, problems)
+    for name in KNOWN:
+        raw = os.environ.get(variable(name))
+        if raw:
+            _take(name, _typed(raw, KNOWN[name][0]), variable(name), values, origin, problems)
+    return Settings(values, origin, "; ".join(problems))
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return "TENON_" + name.upper().replace(".", "_")
+
+
+def _from_file(problems: list[str]) -> dict[str, object]:
+    path = paths.settings_path()
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            found = parse(file.read())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        problems.append(f"{path} cannot be read ({error})")
+        return {}
+    if not isinstance(found, dict):
+        problems.append(f"{path} is not a JSON object, so the defaults are used")
+        return {}
+    return found
+
+
+def _take(name: str, value: object, where: str, values: dict[str, object], origin: dict[str, str], problems: list[str]) -> None:
+    if name not in KNOWN:
+        problems.append(f"{where}: there is no setting '{name}'")
+        return
+    default = KNOWN[name][0]
+    fits = (
+        isinstance(value, bool)
+        if isinstance(default, bool)
+        else isinstance(value, (int, float)) and not isinstance(value, bool)
+        if isinstance(default, (int, float))
+        else isinstance(value, type(default))
+    )
+    if not fits:
+        problems.append(f"{where}: '{name}' must be like {default!r}, not {value!r}")
+        return
+    values[name] = value
+    origin[name] = where
+
+
+def _typed(raw: str, default: object) -> object:
+    if isinstance(default, bool):
+        return {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}.get(raw.lower(), raw)
+    if isinstance(default, (int, float)):
+        try:
+            return float(raw) if "." in raw else int(raw)
+        except ValueError:
+            return raw
+    if isinstance(default, list):
+        return [part for part in raw.split(os.pathsep) if part]
+    return raw

@@ -1,0 +1,94 @@
+"""The briefing of a new session: who I am, where the work stands, what happened last, what holds for this repository.
+
+Its text depends on what is stored and on nothing else, so the same knowledge gives the same bytes.
+"""
+from __future__ import annotations
+
+from tenon.base.text import cut
+from tenon.recall import injection
+from tenon.store import memories, summaries, tasks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from tenon.store.db import Store
+    from tenon.store.memories import Memory
+
+DURABLE = 14  # long-term memories that are told
+FRESH = 4  # short-term ones
+LOOKED_AT = 400
+STEP_CHARS = 200
+
+
+def sections(
+    store: Store, repository: int | None, *, session: str, now: float, per_day: Mapping[str, float]
+) -> tuple[list[tuple[str, list[str]]], list[str]]:
+    """The sections of the briefing (heading, items), empty ones left out, and the ids of the memories in them.
+
+    `session` is the one that starts: its own summary is not told as that of an earlier one.
+    """
+    told: list[tuple[str, list[str]]] = []
+    known = memories.recent(store, repository if repository is not None else -1, LOOKED_AT)
+    own = [memory for memory in known if memory.kind in ("identity", "relationship")]
+    if own:
+        told.append(("## Who you are to this user", [_line(memory) for memory in own[:8]]))
+    if repository is not None:
+        told.extend(_work(store, repository, session))
+    chosen = _chosen([memory for memory in known if memory not in own], now, per_day)
+    if chosen:
+        told.append(("## What holds here", [_line(memory) for memory in chosen]))
+    return told, [memory.ref for memory in [*own[:8], *chosen]]
+
+
+def _work(store: Store, repository: int, session: str) -> list[tuple[str, list[str]]]:
+    told: list[tuple[str, list[str]]] = []
+    active = tasks.active(store, repository)
+    brief = tasks.read_handoff(store, repository) if active else None
+    if brief and brief.get("active_epic") in [state["epic"] for state in active]:
+        told.append(("## Handoff: resume here", _handoff(brief)))
+    for state in active[:3]:
+        told.append((f"## Task in flight: {cut(str(state['title'] or state['epic']), 120)} (epic {cut(str(state['epic']), 60)})", _task(state)))
+    last = summaries.latest(store, repository, not_session=session)
+    if last:
+        told.append(("## Last session here", ["- " + cut(line, 600) for line in last.splitlines() if line.strip()]))
+    return told
+
+
+def _handoff(brief: Mapping[str, Any]) -> list[str]:
+    names = {
+        "last_completed_step": "done last", "next_action": "next", "working_set": "working set", "blockers": "blocked by", "do_not_redo": "do not redo",
+    }  # fmt: skip
+    return [f"- {label}: {cut(_flat(brief[name]), 400)}" for name, label in names.items() if brief.get(name)]
+
+
+def _task(state: Mapping[str, Any]) -> list[str]:
+    marks = {"done": "x", "active": ">", "blocked": "!", "pending": " "}
+    steps = [f"- [{marks.get(step.get('status'), ' ')}] {cut(str(step.get('step')), STEP_CHARS)}" for step in state.get("plan") or []]
+    open_ends = [f"- open: {cut(_flat(thread), STEP_CHARS)}" for thread in state.get("open_threads") or []]
+    blocked = [f"- blocked by: {cut(_flat(state['blockers']), STEP_CHARS)}"] if state.get("blockers") else []
+    return [*steps, *open_ends, *blocked] or ["- no plan written yet"]
+
+
+def _flat(value: object) -> str:
+    if isinstance(value, list):
+        return "; ".join(_flat(part) for part in value)
+    if isinstance(value, dict):
+        return " ".join(str(part) for part in value.values())
+    return str(value)
+
+
+def _chosen(known: Sequence[Memory], now: float, per_day: Mapping[str, float]) -> list[Memory]:
+    def weight(memory: Memory) -> tuple[float, str]:
+        # Whole days, so that the order does not flicker within one.
+        day = now - now % memories.DAY_S
+        return (-(memory.strength_at(day, per_day[memory.tier]) + 0.1 * min(memory.citations, 5)), memory.ref)
+
+    durable = sorted((memory for memory in known if memory.tier == "long" and memory.kind != "procedure"), key=weight)[:DURABLE]
+    fresh = sorted((memory for memory in known if memory.tier == "short" and memory.kind not in ("episode", "failure_signature")), key=weight)[:FRESH]
+    return durable + fresh
+
+
+def _line(memory: Memory) -> str:
+    return f"- [{memory.tier} · {memory.kind} · {injection.day(memory.reinforced)}] {cut(memory.text, injection.MEMORY_CHARS)} ({memory.ref})"

@@ -1,0 +1,189 @@
+"""The archive: every turn of every session, verbatim, append-only, each bound to the one before it.
+
+A row is one message or a part of one (Claude Code writes an answer block by block; rows with the same `message`
+are one answer). Its hash covers its parent's hash, so a re-sent history finds itself, sessions that run at once are
+separate chains, a fork or a rewind is a branch, and `verify` can prove that nothing was changed. After llm's logs.py
+by Simon Willison, which does this for prompts and responses.
+"""
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+from tenon.base.redact import redact, redact_value
+from tenon.base.text import clean, tokens
+from tenon.store import forgotten, index, passages
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tenon.store.db import Store
+
+BY_NAME = "SELECT id FROM session WHERE name = ?"
+ADD_SESSION = "INSERT INTO session (name, repository, folder, branch, client, started, last) VALUES (?, ?, ?, ?, ?, ?, ?)"
+TOUCH_SESSION = "UPDATE session SET last = max(last, ?), branch = CASE WHEN ? <> '' THEN ? ELSE branch END WHERE id = ?"
+BY_LINE = "SELECT turn FROM line WHERE uuid = ?"
+ADD_LINE = "INSERT OR IGNORE INTO line (uuid, turn) VALUES (?, ?)"
+BY_HASH = "SELECT id FROM turn WHERE hash = ?"
+HASH_OF = "SELECT hash FROM turn WHERE id = ?"
+LAST_OF = "SELECT max(id) FROM turn WHERE session = ? AND thread = ?"
+ADD_TURN = (
+    "INSERT INTO turn (hash, parent, session, repository, thread, message, role, kind, source, at, tokens, content, forgotten) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+ADD_PASSAGE = "INSERT INTO passage (turn, repository, first, last) VALUES (?, ?, ?, ?)"
+EVERY_TURN = (
+    "SELECT t.id, t.hash, p.hash, s.name, t.thread, t.role, t.content, t.forgotten FROM turn t JOIN session s ON s.id = t.session "
+    "LEFT JOIN turn p ON p.id = t.parent ORDER BY t.id"
+)
+FEED = "SELECT offset, file, left_out FROM feed WHERE path = ?"
+SET_FEED = "INSERT OR REPLACE INTO feed (path, offset, file, left_out, read) VALUES (?, ?, ?, ?, ?)"
+LEFT_OUT = "SELECT path, left_out FROM feed WHERE left_out > 0 ORDER BY path"
+
+
+class Row:
+    """One message, or a part of one, on its way into the archive. `content` is the list of the API's content blocks."""
+
+    __slots__ = ("uuid", "parent", "thread", "message", "role", "kind", "source", "at", "content")
+
+    def __init__(
+        self, *, uuid: str, parent: str, role: str, kind: str, source: str, at: float, content: list[object], thread: str = "", message: str = ""
+    ) -> None:
+        self.uuid = uuid
+        self.parent = parent
+        self.thread = thread
+        self.message = message
+        self.role = role
+        self.kind = kind
+        self.source = source
+        self.at = at
+        self.content = content
+
+
+def session(store: Store, name: str, *, repository: int, folder: str, at: float, branch: str = "", client: str = "claude-code") -> int:
+    """The number of the session with the client's id `name`; it keeps the repository it began in."""
+    found = store.value(BY_NAME, (name,))
+    if found is not None:
+        store.execute(TOUCH_SESSION, (at, branch, branch, found))
+        return int(found)
+    return int(store.execute(ADD_SESSION, (name, repository, folder, branch, client, at, at)).lastrowid or 0)
+
+
+def append(store: Store, number: int, repository: int, rows: Iterable[Row]) -> tuple[int, list[int]]:
+    """How many rows were new, and the turn of each row in order.
+
+    `number` is the session's. A row whose uuid is known, or that repeats its parent's only answer, is not written
+    again. The caller's transaction makes a batch whole.
+    """
+    new = 0
+    turns: list[int] = []
+    with store.transaction():
+        name = str(store.value("SELECT name FROM session WHERE id = ?", (number,)))
+        for row in rows:
+            known = store.value(BY_LINE, (row.uuid,)) if row.uuid else None
+            if known is None:
+                known, fresh = _add(store, name, number, repository, row)
+                new += fresh
+                if row.uuid:
+                    store.execute(ADD_LINE, (row.uuid, known))
+            turns.append(int(known))
+    return new, turns
+
+
+def follow(store: Store, uuid: str, parent: str) -> None:
+    """Notes a transcript line that is not kept, so that a kept line after it finds its place in the chain."""
+    turn = store.value(BY_LINE, (parent,)) if parent else None
+    if turn is not None and uuid:
+        store.execute(ADD_LINE, (uuid, turn))
+
+
+def chain_hash(parent: bytes | None, session_name: str, thread: str, role: str, content: str) -> bytes:
+    """SHA-256 over the parent's hash (for the first turn: the session's name), the thread, the role and the canonical content."""
+    digest = sha256(parent if parent is not None else b"session:" + session_name.encode("utf-8", "replace"))
+    digest.update(f"\n{thread}\n{role}\n".encode("utf-8", "replace"))
+    digest.update(content.encode("utf-8", "replace"))
+    return digest.digest()
+
+
+def canonical(content: Sequence[object]) -> str:
+    """The content blocks as the archive keeps them: secrets redacted, no cache markers, keys sorted, no spaces."""
+    return json.dumps([_kept(block) for block in content], ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def verify(store: Store) -> tuple[int, list[int]]:
+    """How many turns were checked, and the turns whose hash does not follow from their content and parent.
+
+    A forgotten turn has no content to check; its hash still binds the turns after it.
+    """
+    checked = 0
+    wrong: list[int] = []
+    for turn, own, parent, name, thread, role, content, blank in store.each(EVERY_TURN):
+        checked += 1
+        if blank is None and chain_hash(parent, name, thread, role, content) != own:
+            wrong.append(int(turn))
+    return checked, wrong
+
+
+def position(store: Store, path: str) -> tuple[int, str, int]:
+    """How far a transcript was read: bytes, the file's device:inode, and how many lines were left out so far."""
+    row = store.one(FEED, (path,))
+    return (int(row[0]), str(row[1]), int(row[2])) if row else (0, "", 0)
+
+
+def set_position(store: Store, path: str, offset: int, file: str, left_out: int, now: float) -> None:
+    """Remembers how far a transcript was read."""
+    store.execute(SET_FEED, (path, offset, file, left_out, now))
+
+
+def left_out(store: Store) -> list[tuple[str, int]]:
+    """The transcripts in which lines were left out (no JSON, or too long to keep), and how many."""
+    return [(str(path), int(count)) for path, count in store.rows(LEFT_OUT)]
+
+
+def _add(store: Store, name: str, number: int, repository: int, row: Row) -> tuple[int, int]:
+    parent = store.value(BY_LINE, (row.parent,)) if row.parent else None
+    if parent is None:
+        parent = store.value(LAST_OF, (number, row.thread))
+    content = canonical(row.content)
+    own = chain_hash(store.value(HASH_OF, (parent,)) if parent is not None else None, name, row.thread, row.role, content)
+    known = store.value(BY_HASH, (own,))
+    if known is not None:
+        return int(known), 0
+    text = passages.searchable(json.loads(content))
+    blank = row.at if forgotten.is_buried(store, text) else None
+    values = (
+        own, parent, number, repository, row.thread, row.message, row.role, row.kind, row.source, row.at, tokens(content),
+        "[]" if blank else content, blank,
+    )  # fmt: skip
+    turn = int(store.execute(ADD_TURN, values).lastrowid or 0)
+    if not blank:
+        index_turn(store, turn, repository, text)
+    return turn, 1
+
+
+def index_turn(store: Store, turn: int, repository: int, text: str) -> None:
+    """Puts the passages of a turn's searchable text into the index."""
+    for first, last in passages.pieces(text):
+        rowid = int(store.execute(ADD_PASSAGE, (turn, repository, first, last)).lastrowid or 0)
+        index.add_passage(store, rowid, text[first:last])
+
+
+def _kept(block: object) -> object:
+    if not isinstance(block, dict):
+        return redact(clean(block)) if isinstance(block, str) else block
+    bare = {key: value for key, value in block.items() if key != "cache_control"}
+    if bare.get("type") in ("thinking", "redacted_thinking"):
+        # A signature is the API's, not the user's: the block is worthless without it and it opens nothing.
+        return {key: redact(clean(value)) if key == "thinking" and isinstance(value, str) else value for key, value in bare.items()}
+    return redact_value(_clean(bare))
+
+
+def _clean(value: object) -> object:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(str(key)): _clean(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_clean(inner) for inner in value]
+    return value

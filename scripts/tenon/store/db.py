@@ -1,0 +1,221 @@
+"""Opening a store: one SQLite file, owner-only, WAL, many processes at once.
+
+A reader never waits for a writer and needs no write lock; a writer waits its turn. Every connection of Tenon
+comes from here, so the pragmas hold on every path.
+"""
+from __future__ import annotations
+
+import os
+import time
+
+from tenon.base import paths
+from tenon.base.errors import TenonError
+from tenon.base.lean import sqlite
+from tenon.store import migrate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Any
+
+BUSY = ("database is locked", "database table is locked", "database schema is locked", "locking protocol")
+
+
+class Store:
+    """One open store. `now` is the time of this unit of work; `rows` reads; `transaction` writes."""
+
+    __slots__ = ("con", "path", "writable")
+
+    def __init__(self, con: sqlite.Connection, path: str, writable: bool) -> None:
+        self.con = con
+        self.path = path
+        self.writable = writable
+
+    def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        return self.con.execute(sql, values).fetchall()
+
+    def each(self, sql: str, values: Any = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query, one by one."""
+        return self.con.execute(sql, values)
+
+    def one(self, sql: str, values: Any = ()) -> tuple[Any, ...] | None:
+        """The first row of a query, or None."""
+        row: tuple[Any, ...] | None = self.con.execute(sql, values).fetchone()
+        return row
+
+    def value(self, sql: str, values: Any = ()) -> Any:
+        """The first column of the first row, or None."""
+        row = self.con.execute(sql, values).fetchone()
+        return row[0] if row else None
+
+    def execute(self, sql: str, values: Any = ()) -> sqlite.Cursor:
+        """The cursor of a statement, for its rowcount and lastrowid."""
+        return self.con.execute(sql, values)
+
+    def transaction(self) -> Transaction:
+        """A block that is written whole or not at all; blocks may nest."""
+        return Transaction(self.con)
+
+    def within(self, seconds: float) -> None:
+        """From now on a query that is still running after so many seconds is ended (OperationalError «interrupted»)."""
+        end = time.monotonic() + seconds
+        self.con.set_progress_handler(lambda: time.monotonic() > end, 2000)
+
+    def close(self) -> None:
+        """Gives the file back."""
+        self.con.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+class Transaction:
+    """BEGIN IMMEDIATE … COMMIT, or ROLLBACK when the block raises. Inside another one it is part of that one."""
+
+    __slots__ = ("con", "outer")
+
+    def __init__(self, con: sqlite.Connection) -> None:
+        self.con = con
+        self.outer = False
+
+    def __enter__(self) -> None:
+        self.outer = self.con.in_transaction
+        if not self.outer:
+            self.con.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.outer:
+            return
+        if kind is None:
+            self.con.execute("COMMIT")
+        elif self.con.in_transaction:
+            self.con.execute("ROLLBACK")
+
+
+def open_store(path: str, *, create: bool = True, busy_s: float = 10.0) -> Store:
+    """The store at the path, readable and writable, on this version's schema.
+
+    With `create` a missing store is made. Raises TenonError when it is missing and `create` is off, was written
+    by a newer Tenon, is no database, or cannot be written; the file is left as it was.
+    """
+    if not os.path.exists(path):
+        if not create:
+            raise TenonError(f"there is no memory yet at {path}; it begins with the first session or `tenon write`")
+        _make_file(path)
+    try:
+        con = _connect(path, busy_s)
+    except sqlite.Error as error:
+        raise TenonError(explain(path, error)) from error
+    try:
+        version = con.execute("PRAGMA user_version").fetchone()[0]
+        if version > migrate.NEWEST:
+            raise TenonError(migrate.too_new(path, version))
+        if version < migrate.NEWEST:
+            _use_wal(con, busy_s)
+            migrate.bring_up(con, path)
+        con.execute("PRAGMA foreign_keys = ON")
+        con.execute("PRAGMA recursive_triggers = ON")
+        con.execute("PRAGMA secure_delete = ON")
+        con.execute("PRAGMA synchronous = NORMAL")
+    except sqlite.Error as error:
+        con.close()
+        raise TenonError(explain(path, error)) from error
+    except BaseException:
+        con.close()
+        raise
+    return Store(con, path, True)
+
+
+def open_reader(path: str, *, busy_s: float = 2.0) -> Store:
+    """The store at the path for reading only: takes no write lock, never creates or migrates anything.
+
+    Raises TenonError as `open_store` does, also for a store that still has an older schema.
+    """
+    if not os.path.exists(path):
+        raise TenonError(f"there is no memory yet at {path}; it begins with the first session or `tenon write`")
+    address = "file:" + _uri_path(path) + "?mode=ro"
+    for suffix in ("", "&immutable=1"):
+        con = None
+        try:
+            con = sqlite.connect(address + suffix, timeout=busy_s, isolation_level=None, uri=True)
+            version = con.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite.Error as error:
+            if con is not None:
+                con.close()
+            # A folder that cannot be written has no place for the shared index of a WAL store; without
+            # a WAL to merge, the file alone is the whole truth and may be read as immutable.
+            if not suffix and "unable to open" in str(error) and not _has_wal(path):
+                continue
+            raise TenonError(explain(path, error)) from error
+        if version != migrate.NEWEST:
+            con.close()
+            raise TenonError(migrate.too_new(path, version) if version > migrate.NEWEST else f"{path} has an older schema; any writing command of Tenon brings it up")
+        return Store(con, path, False)
+    raise AssertionError("unreachable")
+
+
+def explain(path: str, error: BaseException) -> str:
+    """A sentence with the way out for what SQLite said."""
+    said = str(error)
+    if any(word in said for word in BUSY):
+        return f"{path} is being written by another process; try again in a moment"
+    if "full" in said:
+        return f"{path} cannot grow: the disk is full; free some space, nothing stored is lost"
+    if "readonly" in said or "read-only" in said or "unable to open" in said:
+        return f"{path} cannot be written ({said}); check the permissions of its folder, or set TENON_HOME to one you may write"
+    if "malformed" in said or "not a database" in said or "corrupt" in said:
+        return f"{path} is damaged ({said}); `tenon doctor` says what can be saved"
+    return f"{path}: {said}"
+
+
+def _make_file(path: str) -> None:
+    paths.make_private(os.path.dirname(path))
+    try:
+        # Made owner-only before SQLite sees it; SQLite gives -wal and -shm the mode of the main file.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise TenonError(f"{path} cannot be made ({error.strerror}); set TENON_HOME to a folder you may write") from error
+
+
+def _connect(path: str, busy_s: float) -> sqlite.Connection:
+    if os.path.islink(path):
+        raise TenonError(f"{path} is a symbolic link; Tenon keeps its store in a real file: move it or set TENON_HOME")
+    if os.name == "posix" and os.stat(path).st_mode & 0o077:
+        os.chmod(path, 0o600)
+    return sqlite.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
+
+
+def _use_wal(con: sqlite.Connection, busy_s: float) -> None:
+    # The switch to WAL wants the file alone and does not call the busy handler, so racing openers try again.
+    end = time.monotonic() + busy_s
+    pause = 0.002
+    while True:
+        try:
+            if con.execute("PRAGMA journal_mode").fetchone()[0] == "wal" or con.execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal":
+                return
+        except sqlite.OperationalError as error:
+            if not any(word in str(error) for word in BUSY):
+                raise
+        if time.monotonic() > end:
+            return  # a file system without shared memory keeps the rollback journal: slower, and right
+        time.sleep(pause)
+        pause = min(pause * 1.7, 0.1)
+
+
+def _has_wal(path: str) -> bool:
+    try:
+        return os.path.getsize(path + "-wal") > 0
+    except OSError:
+        return False
+
+
+def _uri_path(path: str) -> str:
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    if os.name == "nt":
+        quoted = "/" + quoted.replace("\\", "/")
+    return quoted

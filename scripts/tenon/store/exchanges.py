@@ -1,0 +1,157 @@
+"""Reading the archive back: a turn, the exchange around it, a session's course, what no digest has dealt with.
+
+An exchange is a user's prompt and everything up to the next one.
+"""
+from __future__ import annotations
+
+import json
+
+from tenon.base.errors import TenonError
+from tenon.store import passages, places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from tenon.store.db import Store
+
+COLUMNS = "t.id, t.parent, t.session, t.repository, t.thread, t.message, t.role, t.kind, t.source, t.at, t.tokens, t.content, t.forgotten"
+ONE = f"SELECT {COLUMNS} FROM turn t WHERE t.id = ?"
+OF_SESSION = f"SELECT {COLUMNS} FROM turn t WHERE t.session = ? AND t.thread = ? AND t.id >= ? ORDER BY t.id"
+SESSION = "SELECT name, repository, folder, branch, client, started, last FROM session WHERE id = ?"
+SESSION_BY_NAME = "SELECT id FROM session WHERE name = ?"
+PENDING = (
+    f"SELECT {COLUMNS} FROM turn t WHERE t.repository IN (%s) AND t.thread = '' AND t.kind IN ('prompt', 'reply') AND t.forgotten IS NULL "
+    "AND NOT EXISTS (SELECT 1 FROM consolidated c WHERE c.turn = t.id) ORDER BY t.id LIMIT ?"
+)
+PENDING_TOKENS = (
+    "SELECT coalesce(sum(t.tokens), 0), count(*) FROM turn t WHERE t.repository IN (%s) AND t.thread = '' AND t.kind IN ('prompt', 'reply') "
+    "AND t.forgotten IS NULL AND NOT EXISTS (SELECT 1 FROM consolidated c WHERE c.turn = t.id)"
+)
+DONE = "INSERT OR REPLACE INTO consolidated (turn, how, at) SELECT id, ?, ? FROM turn WHERE id = ?"
+
+
+class Turn:
+    """One archived row; `content` is the list of its content blocks, empty when it was forgotten."""
+
+    __slots__ = ("id", "parent", "session", "repository", "thread", "message", "role", "kind", "source", "at", "tokens", "content", "forgotten")
+
+    id: int
+    parent: int | None
+    session: int
+    repository: int
+    thread: str
+    message: str
+    role: str
+    kind: str
+    source: str
+    at: float
+    tokens: int
+    content: list[Any]
+    forgotten: float | None
+
+    def __init__(self, row: Sequence[Any]) -> None:
+        for name, value in zip(self.__slots__, row):
+            setattr(self, name, value)
+        self.content = json.loads(row[11])
+
+    @property
+    def ref(self) -> str:
+        """The id that people and models see: t and the number."""
+        return f"t{self.id}"
+
+    def text(self) -> str:
+        """The searchable text of the turn."""
+        return passages.searchable(self.content)
+
+
+class Session:
+    """One session of a client."""
+
+    __slots__ = ("id", "name", "repository", "folder", "branch", "client", "started", "last")
+
+    id: int
+    name: str
+    repository: int
+    folder: str
+    branch: str
+    client: str
+    started: float
+    last: float
+
+    def __init__(self, row: Sequence[Any]) -> None:
+        for name, value in zip(self.__slots__, row):
+            setattr(self, name, value)
+
+
+def turn(store: Store, ref: str) -> Turn:
+    """The turn with that id (t12). Raises TenonError when there is none."""
+    number = ref.strip()[1:]
+    row = store.one(ONE, (int(number),)) if ref.strip()[:1] == "t" and number.isdecimal() else None
+    if row is None:
+        raise TenonError(f"there is no turn '{ref}'; ids of turns look like t1234 and come from a search of the archive")
+    return Turn(row)
+
+
+def exchange(store: Store, ref: str, limit: int = 200) -> list[Turn]:
+    """The exchange that a turn belongs to: the prompt before it and what followed, at most so many rows, oldest first."""
+    here = turn(store, ref)
+    first = here
+    while first.kind != "prompt" and first.parent is not None:
+        above = Turn(store.one(ONE, (first.parent,)) or ())
+        if above.thread != here.thread:
+            break
+        first = above
+    rows: list[Turn] = []
+    for row in store.each(OF_SESSION, (first.session, first.thread, first.id)):
+        found = Turn(row)
+        if rows and found.kind == "prompt" or len(rows) >= limit:
+            break
+        rows.append(found)
+    return rows
+
+
+def session_turns(store: Store, session: int, thread: str = "") -> Iterator[Turn]:
+    """A session's turns in order, one at a time; the main conversation unless a sub-agent's thread is named."""
+    for row in store.each(OF_SESSION, (session, thread, 0)):
+        yield Turn(row)
+
+
+def session_of(store: Store, number: int) -> Session:
+    """The session with that number. Raises TenonError when there is none."""
+    row = store.one(SESSION, (number,))
+    if row is None:
+        raise TenonError(f"there is no session number {number}")
+    return Session((number, *row))
+
+
+def session_number(store: Store, name: str) -> int | None:
+    """The number of the session with the client's id, or None when nothing of it was kept."""
+    found = store.value(SESSION_BY_NAME, (name,))
+    return None if found is None else int(found)
+
+
+def pending(store: Store, repository: int | None, limit: int) -> list[Turn]:
+    """The oldest prompts and replies of the repository that no digest has dealt with."""
+    numbers = places.scope(store, repository)
+    return [Turn(row) for row in store.rows(PENDING % _marks(numbers), (*numbers, limit))]
+
+
+def pending_size(store: Store, repository: int | None) -> tuple[int, int]:
+    """The tokens and the number of the prompts and replies that no digest has dealt with."""
+    numbers = places.scope(store, repository)
+    row = store.one(PENDING_TOKENS % _marks(numbers), tuple(numbers))
+    return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
+def mark_consolidated(store: Store, turns: Sequence[int], how: str, now: float) -> int:
+    """How many turns were marked as dealt with; `how` is written or skipped. Unknown turns are not counted."""
+    if how not in ("written", "skipped"):
+        raise TenonError(f"'{how}' is not an outcome; a turn is written or skipped")
+    with store.transaction():
+        return sum(store.execute(DONE, (how, now, number)).rowcount for number in turns)
+
+
+def _marks(numbers: Sequence[int]) -> str:
+    return ", ".join("?" * len(numbers))

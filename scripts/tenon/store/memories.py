@@ -1,0 +1,339 @@
+"""Memories: short-term and long-term, every revision kept, weakened by time and strengthened by proof.
+
+Short-term memories are observations that fade; long-term ones are verified and say why. After backant-memory's
+README; what differs: weakening goes by elapsed time and not by call, ids are never used twice, the same text is one
+memory however often it is written, a faded memory is kept, and a superseded one does not come back.
+"""
+from __future__ import annotations
+
+from tenon.base.errors import TenonError
+from tenon.base.text import clean
+from tenon.store import forgotten, index, places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tenon.store.db import Store
+
+TIERS = {"short": "short", "long": "long", "stm": "short", "ltm": "long"}
+KINDS = (
+    "fact", "preference", "decision", "lesson", "gotcha", "convention", "command", "observation", "hypothesis",
+    "anomaly", "experience", "identity", "relationship", "episode", "procedure", "failure_signature",
+)  # fmt: skip
+SOURCES = ("user", "assistant", "tool", "outside", "reflection")
+LONGEST = 8000  # characters of one memory; what is longer is a document, and the archive has it
+FADED = 0.1  # a short-term memory weaker than this no longer surfaces
+DAY_S = 86400.0
+
+COLUMNS = (
+    "id, ref, repository, tier, kind, text, reason, source, labels, epic, strength, citations, revision, status, "
+    "successor, created, reinforced, decayed, valid_from, valid_to"
+)
+BY_REF = f"SELECT {COLUMNS} FROM memory WHERE ref = ?"
+BY_ID = f"SELECT {COLUMNS} FROM memory WHERE id = ?"
+ADD = (
+    "INSERT INTO memory (ref, repository, tier, kind, text, reason, source, labels, epic, strength, created, reinforced, "
+    "decayed, valid_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+ADD_LINEAGE = "INSERT OR IGNORE INTO lineage (memory, turn) SELECT ?, id FROM turn WHERE id = ?"
+ADD_REVISION = "INSERT INTO revision (memory, revision, text, reason, at) VALUES (?, ?, ?, ?, ?)"
+REVISE = "UPDATE memory SET text = ?, reason = ?, revision = revision + 1, reinforced = ? WHERE id = ?"
+SET_TIER = "UPDATE memory SET tier = ?, reason = ?, strength = ?, decayed = ?, reinforced = ?, status = 'live' WHERE id = ?"
+STRENGTHEN = "UPDATE memory SET strength = ?, decayed = ?, reinforced = ?, citations = citations + ?, status = ? WHERE id = ?"
+SUPERSEDE = "UPDATE memory SET status = 'superseded', successor = ?, valid_to = ? WHERE id = ?"
+WEAKENED = "UPDATE memory SET strength = ?, decayed = ?, status = ? WHERE id = ?"
+REVISIONS = "SELECT revision, text, reason, at FROM revision WHERE memory = ? ORDER BY revision"
+TURNS_OF = "SELECT turn FROM lineage WHERE memory = ? ORDER BY turn"
+# A procedure, and whatever an active epic still needs, keeps its strength.
+SWEPT = (
+    f"SELECT {COLUMNS} FROM memory m WHERE status = 'live' AND kind <> 'procedure' AND (repository IS NULL OR repository = ?) "
+    "AND NOT EXISTS (SELECT 1 FROM task t WHERE t.repository = m.repository AND t.epic = m.epic AND t.status = 'active')"
+)
+RECENT = f"SELECT {COLUMNS} FROM memory WHERE status = 'live' AND (repository IS NULL OR repository = ?) ORDER BY reinforced DESC, id DESC LIMIT ?"
+ADD_DEED = "INSERT INTO deed (at, what, ref, note) VALUES (?, ?, ?, ?)"
+
+
+class Memory:
+    """One memory as it stands in the store; strength is as of `decayed`."""
+
+    __slots__ = tuple(COLUMNS.split(", "))
+
+    id: int
+    ref: str
+    repository: int | None
+    tier: str
+    kind: str
+    text: str
+    reason: str
+    source: str
+    labels: str
+    epic: str
+    strength: float
+    citations: int
+    revision: int
+    status: str
+    successor: int | None
+    created: float
+    reinforced: float
+    decayed: float
+    valid_from: float
+    valid_to: float | None
+
+    def __init__(self, row: Sequence[Any]) -> None:
+        for name, value in zip(self.__slots__, row):
+            setattr(self, name, value)
+
+    def strength_at(self, now: float, per_day: float) -> float:
+        """The strength at a time: what is kept per day, to the power of the days since it was last set."""
+        days = max(0.0, (now - self.decayed) / DAY_S)
+        return float(self.strength * per_day**days)
+
+
+def write(
+    store: Store,
+    *,
+    repository: int | None,
+    tier: str,
+    kind: str,
+    text: str,
+    now: float,
+    reason: str = "",
+    source: str = "assistant",
+    labels: Sequence[str] = (),
+    turns: Sequence[int] = (),
+    epic: str = "",
+    strength: float = 1.0,
+    again: bool = False,
+) -> tuple[str, bool]:
+    """The id of the memory with that text, and whether it is new; the same text in the same scope is one memory.
+
+    `turns` are the archived turns it came from; `strength` is 0 to 2. Raises TenonError for an unknown tier, kind or
+    source, an empty or overlong text, a long-term memory without a reason, a text that was superseded, and, unless
+    `again`, a text that was forgotten.
+    """
+    tier = _tier(tier)
+    text = _kept(text, "text")
+    reason = _kept(reason, "reason", empty=True)
+    if kind not in KINDS:
+        raise TenonError(f"'{kind}' is not a kind of memory; the kinds are {', '.join(KINDS)}")
+    if source not in SOURCES:
+        raise TenonError(f"'{source}' is not a class of source; the classes are {', '.join(SOURCES)}")
+    if tier == "long" and not reason:
+        raise TenonError("a long-term memory needs a reason: how was it verified, or who decided it?")
+    if not again and forgotten.is_buried(store, text):
+        raise TenonError("this was forgotten on the user's wish and stays gone; only the user can write it again (`tenon write --again`)")
+    with store.transaction():
+        known = _known(store, repository, text)
+        if known is not None:
+            return _rewritten(store, known, tier, reason, now, turns), False
+        ref = _fresh_ref(store, repository, text)
+        values = (
+            ref, repository, tier, kind, text, reason, source, _labels(labels), clean(epic), min(2.0, max(0.0, strength)), now, now, now, now,
+        )  # fmt: skip
+        rowid = int(store.execute(ADD, values).lastrowid or 0)
+        index.add_memory(store, rowid, text)
+        for turn in turns:
+            store.execute(ADD_LINEAGE, (rowid, turn))
+    return ref, True
+
+
+def get(store: Store, ref: str) -> Memory:
+    """The memory with that id, whatever its status. Raises TenonError when there is none."""
+    row = store.one(BY_REF, (ref.strip(),))
+    if row is None:
+        raise TenonError(f"there is no memory '{ref}'; ids look like m7k2p9qxa and come from recall")
+    return Memory(row)
+
+
+def by_id(store: Store, rowid: int) -> Memory:
+    """The memory with that row number."""
+    row = store.one(BY_ID, (rowid,))
+    if row is None:
+        raise TenonError(f"there is no memory number {rowid}")
+    return Memory(row)
+
+
+def revise(store: Store, ref: str, text: str, reason: str, now: float) -> Memory:
+    """The memory with its new text; the old text stays in its history.
+
+    Raises TenonError for an unknown id, a superseded or forgotten text, or a missing reason.
+    """
+    text, reason = _kept(text, "new_content"), _kept(reason, "reason")
+    if forgotten.is_buried(store, text):
+        raise TenonError("that text was forgotten on the user's wish and stays gone")
+    with store.transaction():
+        old = _living(store, ref)
+        if old.text == text:
+            return old
+        store.execute(ADD_REVISION, (old.id, old.revision, old.text, reason, now))
+        store.execute(REVISE, (text, reason if old.tier == "long" else old.reason, now, old.id))
+        index.drop_memory(store, old.id)
+        index.add_memory(store, old.id, text)
+        store.execute(ADD_DEED, (now, "revise", old.ref, f"revision {old.revision + 1}"))
+    return by_id(store, old.id)
+
+
+def promote(store: Store, ref: str, reason: str, now: float) -> Memory:
+    """The memory in the long-term tier, at full strength, under the same id. Raises TenonError as `revise` does."""
+    return _move(store, ref, "long", _kept(reason, "reason"), now)
+
+
+def demote(store: Store, ref: str, reason: str, now: float) -> Memory:
+    """The memory back in the short-term tier at no more than half strength, under the same id."""
+    return _move(store, ref, "short", _kept(reason, "reason"), now)
+
+
+def reinforce(store: Store, ref: str, now: float, *, factor: float = 1.2, per_day: float = 1.0) -> Memory:
+    """The memory after it proved right: stronger, one citation more, and fresh again; a faded one surfaces again.
+
+    `factor` is 1 to 2. Strength is never lowered by it, whatever surprise scaled it to. Raises TenonError for
+    an unknown id, a superseded memory or a factor out of range.
+    """
+    if not 1.0 <= factor <= 2.0:
+        raise TenonError(f"factor must be from 1 to 2, not {factor:g}: reinforcing strengthens; to weaken, demote")
+    with store.transaction():
+        old = _living(store, ref)
+        now_strong = old.strength_at(now, per_day)
+        strength = max(now_strong, min(max(1.0, old.strength), max(now_strong * factor, 0.3)))
+        store.execute(STRENGTHEN, (strength, now, now, 1, "live", old.id))
+    return by_id(store, old.id)
+
+
+def supersede(store: Store, old_ref: str, new_ref: str, now: float) -> None:
+    """Closes the old memory's validity in favour of the new one; it no longer surfaces and does not come back.
+
+    Raises TenonError for unknown ids, a memory superseding itself, or a circle.
+    """
+    with store.transaction():
+        old, new = get(store, old_ref), _living(store, new_ref)
+        here: Memory | None = new
+        while here is not None:
+            if here.id == old.id:
+                raise TenonError(f"{new_ref} was itself superseded by way of {old_ref}")
+            here = by_id(store, here.successor) if here.successor else None
+        store.execute(SUPERSEDE, (new.id, now, old.id))
+        index.drop_memory(store, old.id)
+        store.execute(ADD_DEED, (now, "supersede", old.ref, f"by {new.ref}"))
+
+
+def sweep(store: Store, repository: int | None, now: float, per_day: dict[str, float]) -> tuple[int, int]:
+    """How many memories of the repository (and agent-wide ones) were weakened, and how many faded from view.
+
+    `per_day` says what each tier keeps of its strength per day. Sweeping twice in a minute is sweeping once.
+    """
+    weakened = faded = 0
+    with store.transaction():
+        for number in places.scope(store, repository) or [-1]:
+            for row in store.rows(SWEPT, (number,)):
+                memory = Memory(row)
+                strength = memory.strength_at(now, per_day[memory.tier])
+                if memory.strength - strength < 0.001:
+                    continue
+                gone = memory.tier == "short" and strength < FADED
+                store.execute(WEAKENED, (strength, now, "faded" if gone else "live", memory.id))
+                weakened += 1
+                faded += gone
+    return weakened, faded
+
+
+def history(store: Store, memory: Memory) -> list[dict[str, object]]:
+    """Every earlier text of the memory, oldest first, with why it was replaced."""
+    return [{"revision": a, "text": b, "replaced_because": c, "at": d} for a, b, c, d in store.rows(REVISIONS, (memory.id,))]
+
+
+def lineage(store: Store, memory: Memory) -> list[int]:
+    """The archived turns that the memory came from."""
+    return [int(row[0]) for row in store.rows(TURNS_OF, (memory.id,))]
+
+
+def recent(store: Store, repository: int, limit: int) -> list[Memory]:
+    """The memories of the repository and agent-wide ones that were written or proved last."""
+    return [Memory(row) for row in store.rows(RECENT, (repository, limit))]
+
+
+def _tier(tier: str) -> str:
+    if tier not in TIERS:
+        raise TenonError(f"'{tier}' is not a tier; it is short (stm) or long (ltm)")
+    return TIERS[tier]
+
+
+def _kept(text: str, name: str, *, empty: bool = False) -> str:
+    from tenon.base.redact import redact
+
+    kept = redact(clean(text)).strip()
+    if not kept and not empty:
+        raise TenonError(f"{name} is empty; say in a sentence what is to be kept")
+    if len(kept) > LONGEST:
+        raise TenonError(f"{name} has {len(kept):,} characters, a memory at most {LONGEST:,}: keep the point, and name the file it stands in")
+    return kept
+
+
+def _labels(labels: Sequence[str]) -> str:
+    import json
+
+    from tenon.base.redact import redact
+
+    return json.dumps([redact(clean(str(label))) for label in labels], ensure_ascii=False)
+
+
+def _ref(scope: str, text: str, attempt: int) -> str:
+    from base64 import b32encode
+    from hashlib import sha256
+
+    plain = " ".join(text.lower().split())
+    digest = sha256(f"{scope}\n{plain}\n{attempt}".encode()).digest()
+    return "m" + b32encode(digest).decode().lower()[:9]
+
+
+def _known(store: Store, repository: int | None, text: str) -> Memory | None:
+    attempt = 0
+    scope = places.key(store, repository)
+    while True:
+        row = store.one(BY_REF, (_ref(scope, text, attempt),))
+        if row is None:
+            return None
+        memory = Memory(row)
+        if " ".join(memory.text.lower().split()) == " ".join(text.lower().split()):
+            return memory
+        attempt += 1  # the memory was revised since, so its id no longer speaks of this text
+
+
+def _fresh_ref(store: Store, repository: int | None, text: str) -> str:
+    scope = places.key(store, repository)
+    attempt = 0
+    while store.one(BY_REF, (_ref(scope, text, attempt),)) is not None:
+        attempt += 1
+    return _ref(scope, text, attempt)
+
+
+def _rewritten(store: Store, known: Memory, tier: str, reason: str, now: float, turns: Sequence[int]) -> str:
+    if known.status == "superseded":
+        successor = by_id(store, known.successor) if known.successor else None
+        raise TenonError(f"this was superseded{f' by {successor.ref}: «{successor.text[:80]}»' if successor else ''}; it does not come back, revise that one instead")
+    if tier == "long" and known.tier == "short":
+        _move(store, known.ref, "long", reason, now)
+    else:
+        store.execute(STRENGTHEN, (max(known.strength, 1.0), now, now, 0, "live", known.id))
+    for turn in turns:
+        store.execute(ADD_LINEAGE, (known.id, turn))
+    return known.ref
+
+
+def _living(store: Store, ref: str) -> Memory:
+    memory = get(store, ref)
+    if memory.status == "superseded":
+        successor = by_id(store, memory.successor).ref if memory.successor else "a newer one"
+        raise TenonError(f"{ref} was superseded by {successor} and stays closed; use {successor}")
+    return memory
+
+
+def _move(store: Store, ref: str, tier: str, reason: str, now: float) -> Memory:
+    with store.transaction():
+        old = _living(store, ref)
+        strength = max(old.strength, 1.0) if tier == "long" else min(old.strength, 0.5)
+        if old.tier != tier:
+            store.execute(SET_TIER, (tier, reason, strength, now, now, old.id))
+            store.execute(ADD_DEED, (now, "promote" if tier == "long" else "demote", old.ref, reason[:200]))
+    return by_id(store, old.id)
