@@ -1,21 +1,45 @@
 """JSON and SQLite by their short way, for the process that runs on every prompt.
 
-`import json` compiles regular expressions it does not need for parsing (5 ms), `import sqlite3` defines
-datetime adapters that Tenon does not use (3 ms). The C halves of both are importable by themselves; they
-are internals of CPython, so wherever they are missing or have changed the public modules do the same work.
+`import json` compiles regular expressions it does not need for parsing, `import sqlite3` defines datetime adapters that
+Tenon does not use, and both bring in functools and collections: together half the time of a start. The C halves
+can be imported by themselves; they are internals of CPython, so wherever they are missing or have changed the public
+modules do the same work. `bench/hook.py` shows what it is worth.
 """
 from __future__ import annotations
+
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3 as sqlite
     from typing import Any
 else:
-    try:
-        import _sqlite3 as sqlite
 
-        sqlite.connect, sqlite.OperationalError, sqlite.DatabaseError, sqlite.Error
-    except (ImportError, AttributeError):
+    def _sqlite():
+        """The C module `_sqlite3`, or `sqlite3` where that cannot be had by itself."""
+        lent = None
+        try:
+            if "functools" not in sys.modules:
+                # Since Python 3.10 it imports functools for one decorator, that of its statement cache.
+                from _functools import _lru_cache_wrapper
+
+                lent = type(sys)("functools")
+                lent.lru_cache = lambda size: lambda made: _lru_cache_wrapper(made, size, False, None)
+                sys.modules["functools"] = lent
+            import _sqlite3
+
+            trial = _sqlite3.connect(":memory:", isolation_level=None)
+            trial.execute("SELECT 1").fetchone()
+            trial.close()
+            return _sqlite3
+        except Exception:  # noqa: BLE001 - an unknown C interface may fail in any way; the public module follows
+            return None
+        finally:
+            if lent is not None and sys.modules.get("functools") is lent:
+                del sys.modules["functools"]
+
+    sqlite = _sqlite()
+    if sqlite is None:
         import sqlite3 as sqlite
 
 __all__ = ["sqlite", "parse", "quote"]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tenon.store.db import Store
 
+PICTURE = 1600  # tokens
+
 BY_NAME = "SELECT id FROM session WHERE name = ?"
 ADD_SESSION = "INSERT INTO session (name, repository, folder, branch, client, started, last) VALUES (?, ?, ?, ?, ?, ?, ?)"
 TOUCH_SESSION = "UPDATE session SET last = max(last, ?), branch = CASE WHEN ? <> '' THEN ? ELSE branch END WHERE id = ?"
@@ -39,6 +41,8 @@ EVERY_TURN = (
 )
 FEED = "SELECT offset, file, left_out FROM feed WHERE path = ?"
 SET_FEED = "INSERT OR REPLACE INTO feed (path, offset, file, left_out, read) VALUES (?, ?, ?, ?, ?)"
+BEGAN = "SELECT value FROM meta WHERE name = 'began'"
+CONTENT_OF_LINE = "SELECT t.content FROM line l JOIN turn t ON t.id = l.turn WHERE l.uuid = ?"
 LEFT_OUT = "SELECT path, left_out FROM feed WHERE left_out > 0 ORDER BY path"
 
 
@@ -91,11 +95,28 @@ def append(store: Store, number: int, repository: int, rows: Iterable[Row]) -> t
     return new, turns
 
 
-def follow(store: Store, uuid: str, parent: str) -> None:
-    """Notes a transcript line that is not kept, so that a kept line after it finds its place in the chain."""
+def follow(store: Store, uuid: str, parent: str) -> bool:
+    """Whether the parent is known; if so, the line `uuid`, which is not kept, stands for the parent's turn from now on."""
     turn = store.value(BY_LINE, (parent,)) if parent else None
-    if turn is not None and uuid:
+    if turn is None:
+        return False
+    if uuid:
         store.execute(ADD_LINE, (uuid, turn))
+    return True
+
+
+def tool_of(store: Store, line: str, call: str) -> str:
+    """The name of the tool that the call in an archived line went to, or «» when neither is known."""
+    content = store.value(CONTENT_OF_LINE, (line,)) if line and call else None
+    for block in json.loads(content) if content else []:
+        if isinstance(block, dict) and block.get("id") == call:
+            return str(block.get("name") or "")
+    return ""
+
+
+def began(store: Store) -> float:
+    """When the store was made. Transcripts that were not touched since wait for `tenon import`."""
+    return float(store.value(BEGAN) or 0)
 
 
 def chain_hash(parent: bytes | None, session_name: str, thread: str, role: str, content: str) -> bytes:
@@ -150,10 +171,11 @@ def _add(store: Store, name: str, number: int, repository: int, row: Row) -> tup
     known = store.value(BY_HASH, (own,))
     if known is not None:
         return int(known), 0
-    text = passages.searchable(json.loads(content))
+    blocks = json.loads(content)
+    text = passages.searchable(blocks)
     blank = row.at if forgotten.is_buried(store, text) else None
     values = (
-        own, parent, number, repository, row.thread, row.message, row.role, row.kind, row.source, row.at, tokens(content),
+        own, parent, number, repository, row.thread, row.message, row.role, row.kind, row.source, row.at, _weight(content, blocks),
         "[]" if blank else content, blank,
     )  # fmt: skip
     turn = int(store.execute(ADD_TURN, values).lastrowid or 0)
@@ -169,13 +191,31 @@ def index_turn(store: Store, turn: int, repository: int, text: str) -> None:
         index.add_passage(store, rowid, text[first:last])
 
 
+def _weight(content: str, blocks: list[object]) -> int:
+    """The estimated tokens of a turn; what is encoded as base64 is seen, not read, and counts as one picture."""
+    if '"base64"' not in content:
+        return tokens(content)
+    pictures = 0
+
+    def bare(value: object) -> object:
+        nonlocal pictures
+        if isinstance(value, list):
+            return [bare(inner) for inner in value]
+        if isinstance(value, dict):
+            pictures += value.get("type") == "base64"
+            return {key: bare(inner) for key, inner in value.items() if key != "data" or value.get("type") != "base64"}
+        return value
+
+    return tokens(json.dumps(bare(blocks), ensure_ascii=False)) + pictures * PICTURE
+
+
 def _kept(block: object) -> object:
     if not isinstance(block, dict):
         return redact(clean(block)) if isinstance(block, str) else block
     bare = {key: value for key, value in block.items() if key != "cache_control"}
     if bare.get("type") in ("thinking", "redacted_thinking"):
         # A signature is the API's, not the user's: the block is worthless without it and it opens nothing.
-        return {key: redact(clean(value)) if key == "thinking" and isinstance(value, str) else value for key, value in bare.items()}
+        return {key: redact(clean(value)) if key == "thinking" and isinstance(value, str) else _clean(value) for key, value in bare.items()}
     return redact_value(_clean(bare))
 
 

@@ -100,7 +100,8 @@ def exchange(store: Store, ref: str, limit: int = 200) -> list[Turn]:
     first = here
     while first.kind != "prompt" and first.parent is not None:
         above = Turn(store.one(ONE, (first.parent,)) or ())
-        if above.thread != here.thread:
+        # A fork in the middle of an exchange has its own part of it only.
+        if (above.thread, above.session) != (here.thread, here.session):
             break
         first = above
     rows: list[Turn] = []

@@ -1,7 +1,8 @@
 """The text index: what goes in, what comes out, and how a long cue stays fast.
 
-A cue becomes a query of quoted words, never raw text. bm25() visits every row that matches, so words that are
-common here only rank what a rarer word found: `(rare OR …) AND (rare OR … OR common …)`.
+A cue becomes a query of quoted words, never raw text. bm25() visits every row that matches, so the rarest words
+choose the candidates until they have chosen enough, and the others only rank what those found:
+`(rare OR …) AND (rare OR … OR common …)`.
 """
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
     from tenon.store.db import Store
 
-COMMON = 2000  # a word in more rows than this does not choose candidates while a rarer one can
+COMMON = 2000  # rows with a word are counted up to here
+ENOUGH = 2500  # rows that the rarest words of a cue may choose between them
 
 ADD_MEMORY = "INSERT INTO memory_fts (rowid, text) VALUES (?, ?)"
 DROP_MEMORY = "DELETE FROM memory_fts WHERE rowid = ?"
@@ -74,8 +76,14 @@ def query(words: Sequence[str], found: dict[str, int]) -> str:
     if not here:
         return ""
     every = " OR ".join(_quoted(word) for word in here)
-    rare = [word for word in here if found[word] <= COMMON]
-    if not rare or len(rare) == len(here):
+    rare: list[str] = []
+    rows = 0
+    for word in sorted(here, key=lambda word: (found[word], word)):
+        rows += found[word]
+        if rare and (rows > ENOUGH or found[word] > COMMON):
+            break
+        rare.append(word)
+    if len(rare) == len(here):
         return every
     return "(" + " OR ".join(_quoted(word) for word in rare) + ") AND (" + every + ")"
 

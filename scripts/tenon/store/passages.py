@@ -67,4 +67,4 @@ def _output(content: object) -> str:
 
 
 def _ends(text: str) -> str:
-    return text if len(text) <= 2 * OUTPUT else text[:OUTPUT] + "\n…\n" + text[-OUTPUT:]
+    return text if len(text) <= 2 * OUTPUT else text[:OUTPUT] + "\n...\n" + text[-OUTPUT:]

@@ -1,0 +1,74 @@
+"""What is stored, counted: for a repository and in all."""
+from __future__ import annotations
+
+from tenon.store import places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tenon.store.db import Store
+
+MEMORIES = "SELECT tier, status, count(*) FROM memory {where} GROUP BY tier, status"
+AGENT_WIDE = "SELECT count(*) FROM memory WHERE repository IS NULL AND status = 'live'"
+SESSIONS = "SELECT count(*) FROM session {where}"
+TURNS = "SELECT count(*) FROM turn {where}"
+REPOSITORIES = "SELECT count(*) FROM repository"
+LAST_SESSION = "SELECT name, folder, branch, started, last FROM session WHERE repository IN ({marks}) ORDER BY last DESC LIMIT 1"
+LATEST_EVENTS = "SELECT event, max(at) FROM journal GROUP BY event"
+LATEST_READ = "SELECT max(read) FROM feed"
+LATEST_SUMMARY = "SELECT max(at) FROM summary"
+
+
+class Figures:
+    """How much there is of each: live memories per tier, those that faded, and the archive."""
+
+    __slots__ = ("short", "long", "faded", "superseded", "sessions", "turns")
+
+    def __init__(self, short: int, long: int, faded: int, superseded: int, sessions: int, turns: int) -> None:
+        self.short = short
+        self.long = long
+        self.faded = faded
+        self.superseded = superseded
+        self.sessions = sessions
+        self.turns = turns
+
+
+def count(store: Store, repository: int | None = None, *, everywhere: bool = False) -> Figures:
+    """The figures of a repository (none for one that is not known), or of the whole store."""
+    numbers = [] if everywhere else places.scope(store, repository)
+    where = "" if everywhere else f"WHERE repository IN ({', '.join('?' * len(numbers)) or 'NULL'})"
+    found = {(tier, status): int(many) for tier, status, many in store.rows(MEMORIES.format(where=where), tuple(numbers))}
+    return Figures(
+        found.get(("short", "live"), 0),
+        found.get(("long", "live"), 0),
+        sum(many for (_, status), many in found.items() if status == "faded"),
+        sum(many for (_, status), many in found.items() if status == "superseded"),
+        int(store.value(SESSIONS.format(where=where), tuple(numbers))),
+        int(store.value(TURNS.format(where=where), tuple(numbers))),
+    )
+
+
+def agent_wide(store: Store) -> int:
+    """How many live memories hold in every repository."""
+    return int(store.value(AGENT_WIDE))
+
+
+def repositories(store: Store) -> int:
+    """How many repositories are known, aliases included."""
+    return int(store.value(REPOSITORIES))
+
+
+def last_session(store: Store, repository: int | None) -> tuple[str, str, str, float, float] | None:
+    """The name, folder, branch, beginning and end so far of the repository's last session, or None."""
+    numbers = places.scope(store, repository)
+    row = store.one(LAST_SESSION.format(marks=", ".join("?" * len(numbers)) or "NULL"), tuple(numbers))
+    return (str(row[0]), str(row[1]), str(row[2]), float(row[3]), float(row[4])) if row else None
+
+
+def latest(store: Store) -> dict[str, float]:
+    """When each event was last seen: those of the journal (prompt, session, tool, command), archive, summary."""
+    found = {str(event): float(at) for event, at in store.rows(LATEST_EVENTS)}
+    for name, query in (("archive", LATEST_READ), ("summary", LATEST_SUMMARY)):
+        at = store.value(query)
+        if at is not None:
+            found[name] = float(at)
+    return found

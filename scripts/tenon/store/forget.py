@@ -1,0 +1,306 @@
+"""Forgetting: out of rows, indexes, summaries, journal and files, and it stays gone.
+
+A memory goes with all its revisions; a turn is blanked and keeps its place in the chain. What was derived from nothing
+else goes along. What remains are salted hashes that keep the text from being written again, and an audit line
+that says what was forgotten without saying it.
+"""
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+from tenon.base.errors import TenonError
+from tenon.base.lean import sqlite
+from tenon.base.text import cut, words
+from tenon.store import exchanges, forgotten, index, memories
+from tenon.store.containing import matching, texts
+from tenon.store.reindex import rebuild
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from tenon.store.containing import Text
+    from tenon.store.db import Store
+    from tenon.store.exchanges import Turn
+    from tenon.store.memories import Memory
+
+__all__ = ["checkpoint", "forget", "matching", "preview", "rebuild"]
+
+SMALL_BYTES = 64_000_000  # a store up to this size is written anew; in a larger one freed space is overwritten only
+
+TURNS_OF_SESSION = "SELECT id FROM turn WHERE session = ? AND forgotten IS NULL ORDER BY id"
+FROM_TURN = "SELECT memory FROM lineage WHERE turn = ?"
+BLANK = "UPDATE turn SET content = '[]', forgotten = ? WHERE id = ? AND forgotten IS NULL"
+PASSAGES = "SELECT id, first, last FROM passage WHERE turn = ?"
+DROP_PASSAGES = "DELETE FROM passage WHERE turn = ?"
+STILL_INDEXED = "SELECT 1 FROM turn_fts WHERE turn_fts MATCH ? AND rowid = ?"
+DROP_LINEAGE = "DELETE FROM lineage WHERE turn = ?"
+NO_SUCCESSOR = "UPDATE memory SET successor = NULL WHERE successor = ?"
+SUPERSEDED_BY = "SELECT ref FROM memory WHERE successor = ?"
+DROP_MEMORY = "DELETE FROM memory WHERE id = ?"
+DROP_SUMMARY = "DELETE FROM summary WHERE session = ?"
+JOURNAL = "SELECT id, words, hits FROM journal"
+SET_JOURNAL = "UPDATE journal SET words = ?, hits = ? WHERE id = ?"
+DROP_SHOWN = "DELETE FROM shown WHERE ref = ?"
+BARE_DEEDS = "UPDATE deed SET note = '' WHERE ref = ?"
+DEEDS = "SELECT id, note FROM deed WHERE note <> ''"
+SET_DEED = "UPDATE deed SET note = ? WHERE id = ?"
+TOMBSTONES = "SELECT DISTINCT reason FROM tombstone"
+SET_REASON = "UPDATE tombstone SET reason = ? WHERE reason = ?"
+ADD_DEED = "INSERT INTO deed (at, what, ref, note) VALUES (?, 'forget', ?, ?)"
+EDGE = "SELECT reason, verdict FROM edge WHERE id = ?"
+SET_EDGE = "UPDATE edge SET reason = ?, verdict = ? WHERE id = ?"
+DROP_EDGE = "DELETE FROM edge WHERE id = ?"
+TASK = "SELECT title, body FROM task WHERE repository = ? AND epic = ?"
+SET_TASK = "UPDATE task SET title = ?, body = ? WHERE repository = ? AND epic = ?"
+DROP_TASK = "DELETE FROM task WHERE repository = ? AND epic = ?"
+HANDOFF = "SELECT body FROM handoff WHERE repository = ?"
+SET_HANDOFF = "UPDATE handoff SET body = ? WHERE repository = ?"
+DROP_HANDOFF = "DELETE FROM handoff WHERE repository = ?"
+SIZE = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+
+
+class _Going:
+    """What goes: memories (and from which turn, for those that come along), turns, sessions' summaries, the rest."""
+
+    def __init__(self) -> None:
+        self.memories: dict[str, Memory] = {}
+        self.along: dict[str, str] = {}
+        self.turns: dict[int, Turn] = {}
+        self.gone_before: list[str] = []
+        self.staying: dict[str, str] = {}
+        self.sessions: dict[int, str] = {}
+        self.others: list[str] = []
+
+
+def preview(store: Store, refs: Sequence[str]) -> list[str]:
+    """What forgetting would take away, a line each, with what comes along and what stays. Changes nothing.
+
+    A ref is the id of a memory (m…), a turn (t…) or a session, or what `matching` gives. Raises TenonError for an unknown one.
+    """
+    going = _going(store, refs)
+    lines: list[str] = []
+    for ref, memory in going.memories.items():
+        earlier = len(memories.history(store, memory))
+        marks = [memory.tier, memory.kind.replace("_", " "), *([memory.status] if memory.status != "live" else [])]
+        extra = ([f"and {earlier} earlier text{'s' if earlier != 1 else ''}"] if earlier else []) + (
+            [f"came only from {going.along[ref]}"] if ref in going.along else []
+        )
+        lines.append(f"{ref} [{' '.join(marks)}] «{cut(memory.text, 100)}»" + (f" ({'; '.join(extra)})" if extra else ""))
+        lines.extend(f"{row[0]}, which it superseded, stays; name it to forget it too" for row in store.rows(SUPERSEDED_BY, (memory.id,)) if row[0] not in going.memories)
+    lines.extend(f"{turn.ref} [{turn.role} {turn.kind}] «{cut(turn.text(), 100)}»" for turn in going.turns.values())
+    lines.extend(f"{ref} was forgotten before" for ref in going.gone_before)
+    lines.extend(f"{ref} came from other turns besides {turn}, and stays; name it to forget it too" for ref, turn in going.staying.items())
+    lines.extend(f"the summary of session {name}, which is made anew without it" for name in going.sessions.values())
+    lines.extend(_named(other) for other in going.others)
+    return lines
+
+
+def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_given: Sequence[str] = ()) -> list[str]:
+    """Forgets, and gives the names of the sessions whose summaries were dropped and want to be written anew.
+
+    `texts_given` are the exact texts the user named, to be taken out of tasks, handoffs, links, notes and words too; without
+    them a named task, handoff or link goes whole. Raises TenonError for an unknown ref; then nothing was changed.
+    """
+    wanted = texts(texts_given)
+    for text in wanted:
+        reason = text.taken_out(reason)
+    with store.transaction():
+        going = _going(store, refs)
+        said: list[str] = []
+        for memory in going.memories.values():
+            said += _drop_memory(store, memory, now, reason, going.along.get(memory.ref, ""))
+        whole = True
+        for turn in going.turns.values():
+            said.append(turn.text())
+            whole = _blank(store, turn, now, reason) and whole
+        for session in going.sessions:
+            store.execute(DROP_SUMMARY, (session,))
+        for other in going.others:
+            _take_out(store, other, wanted)
+            store.execute(ADD_DEED, (now, other.split(":", 1)[0], "text taken out" if wanted else "removed"))
+        for given in texts_given:
+            forgotten.bury(store, given.strip(), reason, now)
+        _unmention(store, {*going.memories, *(turn.ref for turn in going.turns.values())}, said, texts_given, wanted)
+        if not whole:
+            rebuild(store)
+    _clean(store)
+    return list(going.sessions.values())
+
+
+def checkpoint(store: Store) -> bool:
+    """Whether the write-ahead log is empty now: everything is in the main file, and nothing of what was deleted beside it."""
+    try:
+        row = store.one("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite.Error:
+        return False
+    return row is not None and not row[0]
+
+
+def _going(store: Store, refs: Sequence[str]) -> _Going:
+    going = _Going()
+    named: list[Turn] = []
+    for ref in dict.fromkeys(ref.strip() for ref in refs):
+        if ref.startswith(("task:", "handoff:", "edge:")):
+            going.others.append(ref)
+        elif ref.startswith("summary:"):
+            number = exchanges.session_number(store, ref[8:])
+            if number is None:
+                raise TenonError(f"there is no session '{ref[8:]}'")
+            going.sessions[number] = ref[8:]
+        elif ref[:1] == "t" and ref[1:].isdecimal():
+            named.append(exchanges.turn(store, ref))
+        else:
+            number = exchanges.session_number(store, ref) if not ref.startswith("m") else None
+            if number is not None:
+                named.extend(exchanges.turn(store, f"t{row[0]}") for row in store.rows(TURNS_OF_SESSION, (number,)))
+                going.sessions[number] = ref
+            else:
+                going.memories[ref] = memories.get(store, ref)
+    for turn in named:
+        if turn.forgotten is not None:
+            going.gone_before.append(turn.ref)
+            continue
+        going.turns[turn.id] = turn
+        if turn.session not in going.sessions:
+            going.sessions[turn.session] = exchanges.session_of(store, turn.session).name
+    _add_derived(store, going)
+    return going
+
+
+def _add_derived(store: Store, going: _Going) -> None:
+    for turn in going.turns.values():
+        for (number,) in store.rows(FROM_TURN, (turn.id,)):
+            memory = memories.by_id(store, number)
+            if memory.ref in going.memories:
+                continue
+            if set(memories.lineage(store, memory)) <= set(going.turns):
+                going.memories[memory.ref] = memory
+                going.along[memory.ref] = turn.ref
+            else:
+                going.staying[memory.ref] = turn.ref
+
+
+def _named(other: str) -> str:
+    kind, _, rest = other.partition(":")
+    if kind == "task":
+        return f"the words in the task of epic {rest.partition(':')[2]}"
+    return "the words in the handoff brief" if kind == "handoff" else f"the words in the reason of link {rest}"
+
+
+def _drop_memory(store: Store, memory: Memory, now: float, reason: str, along: str) -> list[str]:
+    """Takes the memory and everything of its own away; gives the texts it had."""
+    said = [memory.text, *(str(earlier["text"]) for earlier in memories.history(store, memory))]
+    for text in said:
+        forgotten.bury(store, text, reason, now)
+    index.drop_memory(store, memory.id)
+    store.execute(NO_SUCCESSOR, (memory.id,))
+    store.execute(DROP_MEMORY, (memory.id,))
+    # Notes of earlier deeds may quote it: why it was promoted, what it was revised for.
+    store.execute(BARE_DEEDS, (memory.ref,))
+    store.execute(ADD_DEED, (now, memory.ref, f"memory, came only from {along}" if along else "memory"))
+    return said
+
+
+def _blank(store: Store, turn: Turn, now: float, reason: str) -> bool:
+    """Blanks the turn; gives whether its passages are out of the index to the last word."""
+    text = turn.text()
+    if _telling(text):
+        forgotten.bury(store, text, reason, now)
+    clean = True
+    for rowid, first, last in store.rows(PASSAGES, (turn.id,)):
+        index.drop_passage(store, rowid, text[first:last])
+        clean = not _left(store, rowid, text[first:last]) and clean
+    store.execute(DROP_PASSAGES, (turn.id,))
+    store.execute(BLANK, (now, turn.id))
+    store.execute(DROP_LINEAGE, (turn.id,))
+    store.execute(ADD_DEED, (now, turn.ref, "turn"))
+    return clean
+
+
+def _telling(text: str) -> bool:
+    # «yes», «continue» or no text at all is said everywhere; such a turn is kept gone by its place in the chain alone.
+    return len(text.split()) >= 3 or any(char.isdigit() or not char.isascii() for char in text)
+
+
+def _left(store: Store, rowid: int, text: str) -> bool:
+    # Another Python may have folded a character that was new to it otherwise; then words of the passage remain.
+    pieces = set("".join(char if char.isalnum() or not char.isascii() else " " for char in text).split())
+    asked = sorted(piece for piece in {*pieces, *words(text)} if piece and not piece.endswith("*"))
+    return any(
+        store.one(STILL_INDEXED, (" OR ".join(f'"{word}"' for word in asked[at : at + 100]), rowid)) is not None for at in range(0, len(asked), 100)
+    )
+
+
+def _take_out(store: Store, other: str, wanted: Sequence[Text]) -> None:
+    kind, _, rest = other.partition(":")
+    if kind == "edge":
+        row = store.one(EDGE, (int(rest),)) if wanted else None
+        if row is None:
+            store.execute(DROP_EDGE, (int(rest),))
+        else:
+            store.execute(SET_EDGE, (_without(row[0], wanted), _without(row[1], wanted), int(rest)))
+    elif kind == "handoff":
+        row = store.one(HANDOFF, (int(rest),)) if wanted else None
+        if row is None:
+            store.execute(DROP_HANDOFF, (int(rest),))
+        else:
+            store.execute(SET_HANDOFF, (_without_json(row[0], wanted), int(rest)))
+    else:
+        repository, _, epic = rest.partition(":")
+        row = store.one(TASK, (int(repository), epic)) if wanted and not any(text.within(epic) for text in wanted) else None
+        if row is None:
+            store.execute(DROP_TASK, (int(repository), epic))
+        else:
+            store.execute(SET_TASK, (_without(row[0], wanted), _without_json(row[1], wanted), int(repository), epic))
+
+
+def _without(stored: str, wanted: Iterable[Text]) -> str:
+    for text in wanted:
+        stored = text.taken_out(stored)
+    return stored
+
+
+def _without_json(stored: str, wanted: Iterable[Text]) -> str:
+    value = json.loads(stored)
+    for text in wanted:
+        value = text.taken_out_of(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _unmention(store: Store, refs: Collection[str], said: Iterable[str], given: Iterable[str], wanted: Sequence[Text]) -> None:
+    """Takes the refs, and the words that led to them, out of the journal; the texts out of notes and reasons."""
+    for ref in refs:
+        store.execute(DROP_SHOWN, (ref,))
+    # By their beginnings: the journal has the cue's form of a word, the text may have another.
+    beginnings = {word.rstrip("*")[:4] for text in said for word in words(text)}
+    exact = {word.rstrip("*") for text in given for word in words(text)}
+    for number, shared, hits in store.rows(JOURNAL):
+        kept = [line for line in hits.splitlines() if line.split(" ", 1)[0] not in refs]
+        named = len(kept) < len(hits.splitlines())
+        left = [word for word in shared.split() if word.rstrip("*") not in exact and not (named and (word.endswith("*") or word[:4] in beginnings))]
+        if named or len(left) < len(shared.split()):
+            store.execute(SET_JOURNAL, (" ".join(left), "\n".join(kept), number))
+    if not wanted:
+        return
+    for number, note in store.rows(DEEDS):
+        if _without(note, wanted) != note:
+            store.execute(SET_DEED, (_without(note, wanted), number))
+    for (reason,) in store.rows(TOMBSTONES):
+        if _without(reason, wanted) != reason:
+            store.execute(SET_REASON, (_without(reason, wanted), reason))
+
+
+def _clean(store: Store) -> None:
+    """Takes what was deleted out of the files too. Where another process is in the way the next one does it."""
+    if store.con.in_transaction:
+        return  # the caller has more to write
+    with suppress(sqlite.OperationalError):
+        for table in ("memory_fts", "turn_fts"):
+            store.execute(index.OPTIMIZE[table])
+        checkpoint(store)
+        if store.value(SIZE) <= SMALL_BYTES:
+            store.execute("PRAGMA temp_store = MEMORY")
+            store.execute("VACUUM")
+    checkpoint(store)
