@@ -39,24 +39,38 @@ class Identity:
 def identify(folder: str) -> Identity:
     """The repository the folder is in. A folder that does not exist is known by its own absolute path."""
     try:
-        here = start = os.path.realpath(folder)
-        for _ in range(LEVELS if os.path.exists(start) else 0):
-            common = _repository_at(here)
-            if common == "":
-                return Identity(_path_key(here), here, "path")
-            if common is not None:
-                config = _config(common)
-                place = _place(common, config)
-                origin = key_of_url(config.get("remote.origin.url", ""), place)
-                root = place if here == common else here
-                return Identity(origin or _path_key(place), root, "origin" if origin else "path", _fingerprint(common))
-            above = os.path.dirname(here)
-            if above == here:
-                break
-            here = above
-        return Identity(_path_key(start), start, "folder")
+        start = os.path.realpath(folder)
+        found = _upwards(start) if os.path.exists(start) else None
+        if found is None:
+            return Identity(_path_key(start), start, "folder")
+        here, common = found
+        if here == common and f"{os.sep}.git{os.sep}" not in here + os.sep:
+            # A bare repository can be committed inside another one and claim any origin; the one around it counts.
+            outer = _upwards(os.path.dirname(here))
+            if outer is not None and outer[1] != common:
+                here, common = outer
+        if not common:
+            return Identity(_path_key(here), here, "path")
+        config = _config(common)
+        place = _place(common, config)
+        origin = key_of_url(config.get("remote.origin.url", ""), place)
+        root = place if here == common else here
+        return Identity(origin or _path_key(place), root, "origin" if origin else "path", _fingerprint(common))
     except (OSError, ValueError):
         return Identity(_path_key(folder), folder, "folder")
+
+
+def _upwards(here: str) -> tuple[str, str] | None:
+    """The nearest folder upwards that is the top of a repository, and its common git folder («» when broken)."""
+    for _ in range(LEVELS):
+        common = _repository_at(here)
+        if common is not None:
+            return here, common
+        above = os.path.dirname(here)
+        if above == here:
+            return None
+        here = above
+    return None
 
 
 def key_of_url(url: str, base: str) -> str:

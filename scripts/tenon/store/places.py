@@ -9,9 +9,11 @@ import os
 
 from tenon.base.errors import TenonError
 from tenon.base.repository import identify
+from tenon.base.text import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tenon.base.repository import Identity
     from tenon.store.db import Store
 
 KNOWN_PLACE = "SELECT repository, fingerprint FROM place WHERE path = ?"
@@ -23,6 +25,7 @@ ADD_REPOSITORY = "INSERT INTO repository (key, seen) VALUES (?, ?)"
 TARGET = "SELECT same_as FROM repository WHERE id = ?"
 KEY = "SELECT key FROM repository WHERE id = ?"
 JOINED = "SELECT id, same_as FROM repository WHERE same_as IS NOT NULL"
+RENAME = "UPDATE repository SET key = ? WHERE id = ?"
 SET_ALIAS = "UPDATE repository SET same_as = ? WHERE id = ?"
 ALL = (
     "SELECT r.key, t.key, (SELECT count(*) FROM session s WHERE s.repository = r.id), "
@@ -35,33 +38,38 @@ ADD_DEED = "INSERT INTO deed (at, what, ref, note) VALUES (?, 'alias', ?, ?)"
 def find(store: Store, folder: str) -> int | None:
     """The number of the folder's repository, or None when nothing was ever kept for it. Writes nothing."""
     here = identify(folder)
-    if here.kind == "folder" and not os.path.isdir(folder):
-        gone = store.value(BY_PATH, (here.root,))
-        if gone is not None:
-            return canonical(store, gone)
-    found = store.value(BY_KEY, (here.key,))
+    found = store.value(BY_KEY, (clean(here.key),))
     if found is None and here.fingerprint:
-        found = _moved(store, here.fingerprint)
+        found = _moved(store, here)
+    if found is None and here.kind == "folder" and not os.path.isdir(folder):
+        found = _gone(store, here.root)
     return None if found is None else canonical(store, found)
 
 
 def settle(store: Store, folder: str, now: float) -> int:
     """The number of the folder's repository; a repository seen for the first time gets one."""
     here = identify(folder)
-    known = find(store, folder)
-    place = store.one(KNOWN_PLACE, (here.root,))
-    if known is not None and place is not None and place[1] == here.fingerprint:
-        return known
+    place = store.one(KNOWN_PLACE, (clean(here.root),))
+    known = store.value(BY_KEY, (clean(here.key),))
+    if known is not None and place is not None and place[1] == here.fingerprint and canonical(store, place[0]) == canonical(store, known):
+        return canonical(store, known)
     with store.transaction():
+        before = find(store, folder)
+        known = store.value(BY_KEY, (clean(here.key),))
+        if known is None and before is not None and here.kind != "origin":
+            if here.kind == "path":  # it was moved, and takes its name along: another one may come to stand in the old place
+                store.execute(RENAME, (clean(here.key), before))
+            known = before
         if known is None:
-            raw = store.value(BY_KEY, (here.key,))
-            known = raw if raw is not None else int(store.execute(ADD_REPOSITORY, (here.key, now)).lastrowid or 0)
+            known = int(store.execute(ADD_REPOSITORY, (clean(here.key), now)).lastrowid or 0)
+        if place is not None and place[1] == here.fingerprint != "" and here.kind == "origin":
+            before = int(place[0])  # the repository of this very folder has been given an origin
+        if before is not None and canonical(store, before) != canonical(store, known) and key(store, before).startswith("path:"):
+            store.execute(SET_ALIAS, (canonical(store, known), before))
         if os.path.isdir(folder):
-            store.execute(ADD_PLACE, (here.root, known, here.fingerprint, now))
             # A worktree or a subfolder that is removed later is asked for by its own path.
-            own = os.path.realpath(folder)
-            if own != here.root:
-                store.execute(ADD_PLACE, (own, known, "", now))
+            for path in {clean(here.root), clean(os.path.realpath(folder))}:
+                store.execute(ADD_PLACE, (path, known, here.fingerprint if path == clean(here.root) else "", now))
     return canonical(store, known)
 
 
@@ -125,9 +133,23 @@ def everything(store: Store) -> list[tuple[str, str | None, int, int]]:
     return [(str(a), b, int(c), int(d)) for a, b, c, d in store.rows(ALL)]
 
 
-def _moved(store: Store, fingerprint: str) -> int | None:
-    for path, repository in store.rows(SAME_FINGERPRINT, (fingerprint,)):
-        # Two repositories that both exist are two, whatever their fingerprints say.
-        if not os.path.exists(os.path.join(path, ".git")) and not os.path.exists(os.path.join(path, "HEAD")):
+def _moved(store: Store, here: Identity) -> int | None:
+    """The repository that has stood elsewhere, or stood here before it had an origin."""
+    for path, repository in store.rows(SAME_FINGERPRINT, (here.fingerprint,)):
+        stays = os.path.exists(os.path.join(path, ".git")) or os.path.exists(os.path.join(path, "HEAD"))
+        # Two repositories that both exist are two, whatever their fingerprints say; and one that had an origin
+        # is known by it, so a new origin is a new repository until the user says otherwise.
+        if (path == clean(here.root) or not stays) and key(store, repository).startswith("path:"):
             return int(repository)
+    return None
+
+
+def _gone(store: Store, path: str) -> int | None:
+    """The repository that a folder which is gone had, or that a folder above it had which is gone too."""
+    while not os.path.isdir(path):
+        found = store.value(BY_PATH, (clean(path),))
+        above = os.path.dirname(path)
+        if found is not None or above == path:
+            return None if found is None else int(found)
+        path = above
     return None
