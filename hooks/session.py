@@ -48,7 +48,7 @@ def _leftovers(store: Store, event: dict[str, Any], chosen: Settings, now: float
     from tenon.digest import capture
 
     try:
-        capture.catch_up(store, os.path.dirname(transcript), now=now, budget_s=CATCH_UP_S, skip=transcript, excluded=chosen.names("archive.exclude"))
+        capture.catch_up(store, os.path.dirname(transcript), now=now, budget_s=CATCH_UP_S, skip=(transcript,))
     except Exception as error:  # noqa: BLE001 - what an earlier session left must not cost this one its briefing
         faults.note("SessionStart", error, "leftovers of earlier sessions")
 

@@ -50,9 +50,9 @@ def _work(store: Store, repository: int, session: str) -> list[tuple[str, list[s
         told.append(("## Handoff: resume here", _handoff(brief)))
     for state in active[:3]:
         told.append((f"## Task in flight: {cut(str(state['title'] or state['epic']), 120)} (epic {cut(str(state['epic']), 60)})", _task(state)))
-    last = summaries.latest(store, repository, not_session=session)
+    last = summaries.latest(store, repository, before_session=session)
     if last:
-        told.append(("## Last session here", ["- " + cut(line, 600) for line in last.splitlines() if line.strip()]))
+        told.append(("## Last session here", ["- " + cut(line, 600) for line in last.text.splitlines() if line.strip()]))
     return told
 
 

@@ -69,7 +69,9 @@ def rarer(cue: Cue, size: int, found: Mapping[str, int]) -> Cue:
 
 def answered(cue: Cue, text: str) -> tuple[float, list[str]]:
     """How much of the cue's weight the text has, 0 to 1, and the words they share."""
-    have = {stem(word) for word in all_words(text)}
+    # Two forms of a word begin alike, so only words that begin like one of the cue's are worth a stem.
+    starts = {word[:3] for word in cue.words}
+    have = {stem(word) for word in all_words(text) if word[:3] in starts}
     shared = [word for word in cue.words if (stem(word) in have if not word.endswith("*") else word[:-1] in text)]
     matched = sum(cue.weights[word] for word in shared)
     return (min(1.0, matched / min(cue.total, ENOUGH)) if cue.total else 0.0), shared
