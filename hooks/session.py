@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tenon.base.settings import Settings
     from tenon.store.db import Store
 
-CATCH_UP_S = 0.35  # of leftovers of earlier sessions; the rest is read at the ends of turns
+CATCH_UP_S = 0.35  # of leftovers of earlier sessions; the rest is read at the next start, or by `tenon import`
 
 
 def answer(event: dict[str, Any]) -> Answer | None:

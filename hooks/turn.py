@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from hooks.door import Answer
 
-CAPTURE_S = 1.5  # what is not read by then is read at the next event
+CAPTURE_S = 0.5  # what is not read by then is read at the next event, or by `tenon import`
 
 
 def answer(event: dict[str, Any]) -> Answer | None:

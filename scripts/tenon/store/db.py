@@ -164,6 +164,8 @@ def explain(path: str, error: BaseException) -> str:
     said = str(error)
     if any(word in said for word in BUSY):
         return f"{path} is being written by another process; try again in a moment"
+    if "fts5" in said:
+        return "this Python's SQLite was built without full-text search (FTS5); point TENON_PYTHON and `python3` to another Python"
     if "full" in said:
         return f"{path} cannot grow: the disk is full; free some space, nothing stored is lost"
     if "readonly" in said or "read-only" in said or "unable to open" in said:

@@ -38,7 +38,7 @@ PENDING = f"SELECT {COLUMNS} {FROM} WHERE e.status = 'proposed' AND {SEEN} ORDER
 OF = f"SELECT {COLUMNS} {FROM} WHERE (e.origin = ? OR e.target = ?) AND {SEEN} ORDER BY e.id"
 APPROVED = f"SELECT {COLUMNS} {FROM} WHERE e.status = 'approved' AND {SEEN} {{more}} ORDER BY e.strength DESC, e.id"
 STEP = (
-    "SELECT e.id, e.target AS other, e.kind, 'out' AS direction, e.strength FROM edge e JOIN memory m ON m.id = e.target "
+    "SELECT e.id AS id, e.target, e.kind, 'out', e.strength AS strength FROM edge e JOIN memory m ON m.id = e.target "
     "WHERE e.origin = ? AND e.status = 'approved' AND m.status = 'live' AND (m.repository IS NULL OR m.repository IN ({scope})) "
     "UNION ALL SELECT e.id, e.origin, e.kind, 'in', e.strength FROM edge e JOIN memory m ON m.id = e.origin "
     "WHERE e.target = ? AND e.status = 'approved' AND m.status = 'live' AND (m.repository IS NULL OR m.repository IN ({scope})) "
@@ -152,7 +152,7 @@ def neighbours(store: Store, memory_ids: Sequence[int], depth: int, repository: 
     for _ in range(min(max(1, depth), DEEPEST)):
         reached: list[int] = []
         for via in rim:
-            for _id, other, kind, direction, _strength in store.rows(sql, (via, *inside, via, *inside)):
+            for _, other, kind, direction, _ in store.rows(sql, (via, *inside, via, *inside)):
                 if other in seen:
                     continue
                 if len(found) >= MOST:

@@ -88,7 +88,9 @@ def preview(store: Store, refs: Sequence[str]) -> list[str]:
             [f"came only from {going.along[ref]}"] if ref in going.along else []
         )
         lines.append(f"{ref} [{' '.join(marks)}] «{cut(memory.text, 100)}»" + (f" ({'; '.join(extra)})" if extra else ""))
-        lines.extend(f"{row[0]}, which it superseded, stays; name it to forget it too" for row in store.rows(SUPERSEDED_BY, (memory.id,)) if row[0] not in going.memories)
+        lines.extend(
+            f"{row[0]}, which it superseded, stays; name it to forget it too" for row in store.rows(SUPERSEDED_BY, (memory.id,)) if row[0] not in going.memories
+        )
     lines.extend(f"{turn.ref} [{turn.role} {turn.kind}] «{cut(turn.text(), 100)}»" for turn in going.turns.values())
     lines.extend(f"{ref} was forgotten before" for ref in going.gone_before)
     lines.extend(f"{ref} came from other turns besides {turn}, and stays; name it to forget it too" for ref, turn in going.staying.items())
@@ -228,9 +230,7 @@ def _left(store: Store, rowid: int, text: str) -> bool:
     # Another Python may have folded a character that was new to it otherwise; then words of the passage remain.
     pieces = set("".join(char if char.isalnum() or not char.isascii() else " " for char in text).split())
     asked = sorted(piece for piece in {*pieces, *words(text)} if piece and not piece.endswith("*"))
-    return any(
-        store.one(STILL_INDEXED, (" OR ".join(f'"{word}"' for word in asked[at : at + 100]), rowid)) is not None for at in range(0, len(asked), 100)
-    )
+    return any(store.one(STILL_INDEXED, (" OR ".join(f'"{word}"' for word in asked[at : at + 100]), rowid)) is not None for at in range(0, len(asked), 100))
 
 
 def _take_out(store: Store, other: str, wanted: Sequence[Text]) -> None:

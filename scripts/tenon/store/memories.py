@@ -51,7 +51,8 @@ SWEPT = (
     f"SELECT {COLUMNS} FROM memory m WHERE status = 'live' AND kind <> 'procedure' AND (repository IS NULL OR repository = ?) "
     "AND NOT EXISTS (SELECT 1 FROM task t WHERE t.repository = m.repository AND t.epic = m.epic AND t.status = 'active')"
 )
-RECENT = f"SELECT {COLUMNS} FROM memory WHERE status = 'live' AND (repository IS NULL OR repository = ?) ORDER BY reinforced DESC, id DESC LIMIT ?"
+RECENT = f"SELECT {COLUMNS} FROM memory WHERE status = 'live' AND (repository IS NULL OR repository IN ({{scope}})) ORDER BY reinforced DESC, id DESC LIMIT ?"
+REVISED = f"SELECT {COLUMNS} FROM memory WHERE repository IS ? AND revision > 1"
 ADD_DEED = "INSERT INTO deed (at, what, ref, note) VALUES (?, ?, ?, ?)"
 
 
@@ -130,7 +131,7 @@ def write(
             return _rewritten(store, known, tier, reason, now, turns), False
         ref = _fresh_ref(store, repository, text)
         values = (
-            ref, repository, tier, kind, text, reason, source, _labels(labels), clean(epic), min(2.0, max(0.0, strength)), now, now, now, now,
+            ref, repository, tier, kind, text, reason, source, _labels(labels), _kept(epic, "epic", empty=True), min(2.0, max(0.0, strength)), now, now, now, now,
         )  # fmt: skip
         rowid = int(store.execute(ADD, values).lastrowid or 0)
         index.add_memory(store, rowid, text)
@@ -204,15 +205,16 @@ def reinforce(store: Store, ref: str, now: float, *, factor: float = 1.2, per_da
 def supersede(store: Store, old_ref: str, new_ref: str, now: float) -> None:
     """Closes the old memory's validity in favour of the new one; it no longer surfaces and does not come back.
 
-    Raises TenonError for unknown ids, a memory superseding itself, or a circle.
+    Doing it twice is doing it once. Raises TenonError for unknown ids, a memory superseding itself, and when either of the
+    two was superseded by another one already.
     """
     with store.transaction():
         old, new = get(store, old_ref), _living(store, new_ref)
-        here: Memory | None = new
-        while here is not None:
-            if here.id == old.id:
-                raise TenonError(f"{new_ref} was itself superseded by way of {old_ref}")
-            here = by_id(store, here.successor) if here.successor else None
+        if old.id == new.id:
+            raise TenonError(f"{old.ref} cannot supersede itself; write what holds now, or revise it")
+        if old.status == "superseded" and old.successor == new.id:
+            return
+        _living(store, old_ref)
         store.execute(SUPERSEDE, (new.id, now, old.id))
         index.drop_memory(store, old.id)
         store.execute(ADD_DEED, (now, "supersede", old.ref, f"by {new.ref}"))
@@ -250,7 +252,8 @@ def lineage(store: Store, memory: Memory) -> list[int]:
 
 def recent(store: Store, repository: int, limit: int) -> list[Memory]:
     """The memories of the repository and agent-wide ones that were written or proved last."""
-    return [Memory(row) for row in store.rows(RECENT, (repository, limit))]
+    numbers = places.scope(store, repository)
+    return [Memory(row) for row in store.rows(RECENT.format(scope=", ".join("?" * len(numbers))), (*numbers, limit))]
 
 
 def _tier(tier: str) -> str:
@@ -282,9 +285,12 @@ def _ref(scope: str, text: str, attempt: int) -> str:
     from base64 import b32encode
     from hashlib import sha256
 
-    plain = " ".join(text.lower().split())
-    digest = sha256(f"{scope}\n{plain}\n{attempt}".encode()).digest()
+    digest = sha256(f"{scope}\n{_plain(text)}\n{attempt}".encode()).digest()
     return "m" + b32encode(digest).decode().lower()[:9]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
 
 
 def _known(store: Store, repository: int | None, text: str) -> Memory | None:
@@ -293,11 +299,13 @@ def _known(store: Store, repository: int | None, text: str) -> Memory | None:
     while True:
         row = store.one(BY_REF, (_ref(scope, text, attempt),))
         if row is None:
-            return None
+            break
         memory = Memory(row)
-        if " ".join(memory.text.lower().split()) == " ".join(text.lower().split()):
+        if _plain(memory.text) == _plain(text):
             return memory
         attempt += 1  # the memory was revised since, so its id no longer speaks of this text
+    # Nor does the id of a memory that was revised to this text.
+    return next((memory for memory in map(Memory, store.rows(REVISED, (repository,))) if _plain(memory.text) == _plain(text)), None)
 
 
 def _fresh_ref(store: Store, repository: int | None, text: str) -> str:

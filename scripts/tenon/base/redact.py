@@ -1,0 +1,293 @@
+"""Secrets taken out of a text before it is written to disk, each replaced by «[redacted:kind]».
+
+Three readers look at a text: one for values that are secrets by their own shape (`shapes`), one for values that
+are secrets by their place (the password of a URL, a header, netrc), and one for values that are secrets by their
+name (`api_key = "..."`). The last could destroy ordinary code, so it asks whether the value is a literal at all:
+expressions, templates, type names and placeholders stay (`secret`).
+
+Every reader starts from a literal found by a substring search, so plain text costs little; every repetition in
+a pattern is bounded, or is the pattern's last item, so that no text makes it slow.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tenon.base.secret import STEM, is_entropic, is_expression, is_path, is_placeholder, is_random, is_wordy, kind_of, strength
+from tenon.base.shapes import by_shape, is_escaped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tenon.base.shapes import Span
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/\r\n]*={0,2}\s{0,4}")
+MARK = "[redacted:"
+DEEPEST = 200
+# So far the end of a value is looked for; one that is longer still goes as a whole, up to the next space or quote.
+LONGEST = 512
+ROUNDS = 4
+
+
+def redact(text: str) -> str:
+    """The text with each secret replaced by «[redacted:kind]»; the same object when there is none."""
+    # A replacement may lay bare a second secret glued to the first; the rounds end when nothing is found.
+    for _ in range(ROUNDS):
+        low = text.lower() if text.isascii() else text.replace("İ", "I").lower()
+        spans = list(by_shape(text))
+        spans.extend(_by_place(text, low))
+        spans.extend(_by_name(text, low))
+        if not spans:
+            return text
+        text = _replaced(text, spans)
+    return text
+
+
+def redact_value(value: object) -> object:
+    """The same JSON value with every string redacted; base64 data of an image or document is left as it is."""
+    return _redacted(value, "", 0)
+
+
+def _redacted(value: object, name: str, depth: int) -> object:
+    if isinstance(value, str):
+        return _whole(value, name) if name else redact(value)
+    if depth > DEEPEST:
+        return f"{MARK}depth]" if isinstance(value, (dict, list, tuple)) else value
+    if isinstance(value, dict):
+        return _redacted_dict(value, depth)
+    if isinstance(value, (list, tuple)):
+        kept: list[object] = []
+        flag = name
+        for item in value:
+            kept.append(_redacted(item, flag, depth + 1))
+            flag = item.lstrip("-") if isinstance(item, str) and item.startswith("--") and "=" not in item else name
+        return kept
+    return value
+
+
+def _redacted_dict(value: dict[object, object], depth: int) -> dict[object, object]:
+    kept: dict[object, object] = {}
+    media = value.get("type") == "base64" and "media_type" in value
+    # An environment written as {"name": "API_KEY", "value": "..."}.
+    label = next((str(value[key]) for key in ("name", "key", "Name", "Key") if isinstance(value.get(key), str)), "")
+    for key, inner in value.items():
+        named = label if key in ("value", "Value") and strength(label) else str(key)
+        name = redact(key) if isinstance(key, str) else key
+        while name in kept:
+            name = f"{name}'"
+        if media and key == "data" and isinstance(inner, str) and _BASE64.fullmatch(inner):
+            kept[name] = inner
+        else:
+            kept[name] = _redacted(inner, named, depth + 1)
+    return kept
+
+
+def _whole(value: str, name: str) -> str:
+    degree = strength(name)
+    rest = redact(value)
+    if not degree or MARK in rest and len(rest) < 40 or is_placeholder(value.strip()):
+        return rest
+    if degree == 1 and not is_random(value.strip(), 8):
+        return rest
+    return f"{MARK}{kind_of(name)}]"
+
+
+def _replaced(text: str, spans: list[Span]) -> str:
+    # Of secrets that overlap, the first found names the kind: by shape before by place before by name.
+    merged: list[tuple[int, int, int, str]] = []
+    for start, end, rank, kind in sorted((start, end, rank, kind) for rank, (start, end, kind) in enumerate(spans)):
+        if merged and start < merged[-1][1]:
+            first, last, best, was = merged[-1]
+            merged[-1] = (first, max(last, end), min(best, rank), was if best < rank else kind)
+        else:
+            merged.append((start, end, rank, kind))
+    pieces: list[str] = []
+    done = 0
+    for start, end, _, kind in merged:
+        pieces += (text[done:start], MARK, kind, "]")
+        done = end
+    pieces.append(text[done:])
+    return "".join(pieces)
+
+
+# --- secrets by their place -----------------------------------------------------------------------------------
+
+_QUOTE = r"(?:\\{0,3}[\"'`])?"
+_PLACES = tuple(
+    (kind, literal, re.compile(pattern, re.ASCII))
+    for kind, literal, pattern in (
+        ("url-password", "://", r"://[^\s:/@\"'<>?#]{0,128}:([^\s\"'<>/]{1,256})@(?=[\w\[%.{$-])"),
+        (
+            "authorization",
+            "authorization",
+            rf"authorization{_QUOTE}\]?[ \t]{{0,4}}[:=,][ \t]{{0,4}}{_QUOTE}(?:bearer|basic|token|apikey|api-key|key)"
+            r"[ \t:=]{1,4}([^\s\"'`\\,;)]{6,})",
+        ),
+        ("authorization", "bearer", r"bearer(?:[ \t]{1,4}|%20)([\w.~+/-]{16,4096}={0,2})"),
+        (
+            "cookie",
+            "cookie",
+            rf"cookie(?:(?<!\w.{{6}})|(?<=set-.{{6}})|(?<=\\[nrt].{{6}})){_QUOTE}\]?[ \t]{{0,4}}[:=, \t][ \t]{{0,4}}{_QUOTE}[\w.-]{{1,64}}="
+            r"([^\s;\"'`\\]{4,4096}[^\"'`\r\n\\]*)",
+        ),
+        ("password", "password", r"(?:machine|login|account)[ \t]{1,4}\S{1,200}\s{1,8}password[ \t]{1,4}([^\s\"'`]{1,256})"),
+        ("password", "identified by", r"identified by[ \t]{1,4}(?:password )?[\"']([^\"'\n]{3,256})"),
+        ("password", "password '", r"(?:with|encrypted|user|role)[ \t]{1,4}(?:\w{1,63}[ \t]{1,4})?password[ \t]{1,4}'([^'\n]{3,256})"),
+        ("password", "requirepass", r"requirepass[ \t]{1,4}[\"']?([^\s\"']{4,256})"),
+        ("password", "curl", r"\bcurl\b[^\n]{0,300}?[ \t](?:-u|--user)[ \t=]{0,4}[\"']?[^\s:\"']{1,100}:([^\s\"']{3,256})"),
+        ("password", "sshpass", r"\bsshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{3,256})"),
+        ("password", "mysql", r"\bmysql\w{0,10}\b[^\n|;&]{0,200}?[ \t]-p[\"']?([^\s\"']{4,256})"),
+        ("password", "mariadb", r"\bmariadb[\w-]{0,10}[^\n|;&]{0,200}?[ \t]-p[\"']?([^\s\"']{4,256})"),
+    )
+)
+_EXPORTS = tuple(
+    (literal, re.compile(re.escape(literal) + r"[ \t]{0,4}\w{1,80}[ \t]{0,2}[= ][ \t]{0,2}[\"']?([\w+/=.-]{20,512})(?![\w+/=.:-])", re.ASCII))
+    for literal in ("export ", "$env:", "setx ")
+)
+_FLAG = re.compile(r"--([a-z][\w-]{1,60})[ \t]{1,4}(?=[^\s-])", re.ASCII)
+_FLAG_WORDS = frozenset(
+    "flag flags option options argument arguments parameter parameters value values is are was to and or must for the a an can if "
+    "in with when as from file stdin on by of not that this which should may will has sets set takes prints needs instead only via".split()
+)
+
+
+def _by_place(text: str, low: str) -> Iterator[Span]:
+    for kind, literal, pattern in _PLACES:
+        if literal in low:
+            for found in pattern.finditer(low):
+                start, end = found.span(1)
+                value = text[start:end]
+                plain = kind == "authorization" and value.islower() and value.isalpha()
+                if not plain and not is_placeholder(value.partition(";")[0]) and (literal != "bearer" or is_random(value, 16)):
+                    yield start, end, kind
+    for literal, pattern in _EXPORTS:
+        if literal in text:
+            for found in pattern.finditer(text):
+                start, end = found.span(1)
+                if is_entropic(text[start:end]):
+                    yield start, end, "value"
+    if "--" in low:
+        for found in _FLAG.finditer(low):
+            if strength(found.group(1)) >= 2:
+                yield from _bare(text, found.end(), found.group(1), setting=True, loose=False, words=_FLAG_WORDS)
+
+
+# --- secrets by their name ------------------------------------------------------------------------------------
+
+_SEPARATOR = (
+    r"[\w-]{0,40}(?:(?:\\{0,3}[\"'`])?\]?(?:"
+    r"(?P<assign>[ \t]{0,8}(?::[ \t]{0,2}[\w.&'<>\[\]| ]{1,40}=(?=[ \t]{0,2}[\"'])|=>|:=|={1,3}|!={1,2}|:|>)[ \t]{0,8})"
+    r"|(?P<value>,?\s{1,40}[\"']?value[\"']?[ \t]{0,4}[:=][ \t]{0,4})"
+    r"|(?P<comma>,[ \t]{0,4}(?=[\"'])))"
+    r"|(?P<prose>[ \t]{1,4}(?:is|was|are|ist|to)[ \t:]{1,4}))"
+)
+_STEMS = tuple((stem, re.compile(stem + _SEPARATOR, re.ASCII)) for stem in ("pass", "pwd", "secret", "token", "key", "credential", "auth"))
+_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+_OPEN = re.compile(r"[rbuRBU]{0,2}(\"\"\"|'''|\\{0,3}[\"'`])")
+_BARE = re.compile(rf"[^\s\"'`<>]{{1,{LONGEST}}}")
+_RUN = re.compile(r"[^\s\"'`<>]*")
+_CLOSED = {quote: re.compile(rf"(?:[^{quote}\\\n]|\\.){{0,{LONGEST}}}") for quote in "\"'`"}
+_CUT = re.compile(r";(?=\s|\Z|[\w ]{1,40}=)|&(?=&|[\w.-]{1,40}=)|\|\||\\[nrt]|,(?=\s|\Z|\w{1,40}=)", re.ASCII)
+
+
+def _by_name(text: str, low: str) -> Iterator[Span]:
+    for stem, pattern in _STEMS:
+        if stem in low:
+            done = 0
+            for found in pattern.finditer(low):
+                # What is inside a secret needs no second look.
+                if found.start() >= done:
+                    for span in _named(text, stem, found):
+                        done = span[1]
+                        yield span
+
+
+def _named(text: str, stem: str, found: re.Match[str]) -> Iterator[Span]:
+    form = found.lastgroup or ""
+    at, end = found.start(), found.end()
+    head = text[max(0, at - 60) : at]
+    start = at - len(head) + len(head.rstrip(_NAME))
+    if is_escaped(text, start):
+        start += 1
+    if start == at and stem == "key" and text[at - 1 : at] == " ":
+        # «API key: ...», written as two words.
+        start -= 1 + len(head[:-1]) - len(head[:-1].rstrip(_NAME))
+    sign_at = found.start(form)
+    name = text[start:sign_at].rstrip("\"'`\\]")
+    degree = strength(name)
+    sign = text[sign_at:end]
+    if not degree or (form == "prose" and degree == 1):
+        return
+    before = text[start - 1 : start]
+    if sign.strip() == ">" and before not in ("<", ":"):
+        return
+    quote = _OPEN.match(text, end)
+    if quote is not None and not (quote.group(1) == "`" and sign == "="):
+        yield from _quoted(text, quote, name, form)
+    elif form != "comma" and "!" not in sign and "==" not in sign:
+        setting = sign == "=" and _environment(text, start, end, name, before)
+        yield from _bare(text, end, name, setting=setting, loose=form != "assign" or sign == ": ")
+
+
+def _environment(text: str, start: int, end: int, name: str, before: str) -> bool:
+    """Whether NAME=value is a setting (a shell, a query, a connection string), where the value is never an expression."""
+    if name == name.upper() or name.startswith("-") or before in ("?", "&", ";", "#"):
+        return True
+    if text.endswith(("export ", "env ", "-e ", "set "), 0, start):
+        return True
+    value = _BARE.match(text, end)
+    return before in ("", "\n") and value is not None and text[value.end() : value.end() + 1] in ("", "\n", "\r")
+
+
+def _quoted(text: str, quote: re.Match[str], name: str, form: str) -> Iterator[Span]:
+    opener = quote.group(1)
+    start = quote.end()
+    closed = _CLOSED[opener[-1]].match(text, start) if len(opener) == 1 else None
+    end = closed.end() if closed is not None else text.find(opener, start, start + LONGEST)
+    if not text.startswith(opener, max(end, 0)) or end < 0 or "\n" in text[start:end]:
+        # A long value, or the end of a text that was cut off.
+        end = _run_end(text, start)
+    value = text[start:end]
+    if value and _literal(value, name, form):
+        yield start, end, kind_of(name)
+
+
+def _run_end(text: str, at: int) -> int:
+    run = _RUN.match(text, at)
+    return run.end() if run is not None else at
+
+
+def _literal(value: str, name: str, form: str) -> bool:
+    """Whether a quoted value under a secret's name is the secret, and not a label, a template or a kind of token."""
+    degree = strength(name)
+    if value != value.strip() or is_placeholder(value) or is_path(value):
+        return False
+    if any(char.isspace() for char in value):
+        return "passphrase" in name.lower() or degree == 3 and any(is_random(word, 6) for word in value.split())
+    if degree == 3 and form != "comma":
+        return len(value) >= 3 and not (is_wordy(value) and STEM.search(value.lower()) and not value[-1].isdigit())
+    if degree == 2 and "secret" in name.lower() and value.isalpha() and len(value) >= 8 and form == "assign":
+        return not STEM.search(value.lower())
+    return is_random(value, 16 if form == "comma" else 8)
+
+
+def _bare(text: str, at: int, name: str, *, setting: bool, loose: bool, words: frozenset[str] = frozenset()) -> Iterator[Span]:
+    run = _BARE.match(text, at)
+    if run is None:
+        return
+    value = run.group()
+    cut = _CUT.search(value)
+    value = (value[: cut.start()] if cut else value).rstrip(".,;:)]}")
+    degree = strength(name)
+    end = at + len(value)
+    if not value or value.lower() in words or is_placeholder(value) or is_expression(value, setting) or is_path(value):
+        return
+    if setting and degree >= 2:
+        sure = len(value) >= 3 and not (value.isdigit() and (degree == 2 or len(value) < 4))
+    elif value[0].isalnum() or (degree == 3 and text[end : end + 1] in ("", "\n", "\r")):
+        sure = is_random(value, 6 if degree == 3 else 8, ended=loose and degree == 3)
+    else:
+        sure = False
+    if sure:
+        yield at, _run_end(text, end) if len(value) >= LONGEST else end, kind_of(name)

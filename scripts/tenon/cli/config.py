@@ -1,0 +1,126 @@
+"""`tenon config`: each setting, where its value comes from, and how to change it."""
+from __future__ import annotations
+
+import json
+import os
+
+from tenon.base import paths, settings
+from tenon.base.errors import TenonError
+from tenon.cli.main import reads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from tenon.cli.out import Out
+
+HELP = (
+    "Shows each setting with its value and where that comes from: a flag before the environment before settings.json before the default. "
+    "With a name and a value, writes settings.json."
+)
+EXAMPLES = """
+tenon config                              every setting
+tenon config inject.hits 4                at most four hits in front of a prompt
+tenon config archive.exclude ~/private    folders whose sessions are neither kept nor recalled
+tenon config --unset inject.hits          back to the default
+"""
+WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+AT_MOST_ONE = ("recall.floor", "decay.short_per_day", "decay.long_per_day")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's own arguments."""
+    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="a setting")
+    parser.add_argument("value", nargs="*", metavar="VALUE", help="its new value; several for a list")
+    parser.add_argument("--unset", metavar="NAME", default="", help="take a value out of settings.json")
+    reads(parser)
+
+
+def run(options: argparse.Namespace, out: Out) -> int:
+    """0 when it is shown or written."""
+    for name in filter(None, (options.name, options.unset)):
+        if name not in settings.KNOWN:
+            raise TenonError(f"there is no setting '{name}'; `tenon config` lists them")
+    if options.unset:
+        if options.name:
+            options.wrong("--unset NAME stands alone")
+        held = _held()
+        if held.pop(options.unset, None) is None:
+            out.say(f"settings.json does not say {options.unset}; nothing to take out.")
+            return 0
+        _write(held)
+    elif options.value:
+        _write({**_held(), options.name: _typed(options.name, options.value)})
+    found = settings.load()
+    for name, (default, meaning) in settings.KNOWN.items():
+        if (options.name or options.unset or name) == name:
+            _show(name, found, default, meaning, out)
+    if found.problem:
+        out.say(f"Left out: {found.problem}.")
+    if options.value and found.origin[options.name] != "settings.json":
+        out.say(f"{found.origin[options.name]} says otherwise, and goes before settings.json.")
+    return 0
+
+
+def _show(name: str, found: settings.Settings, default: object, meaning: str, out: Out) -> None:
+    value, origin = found.values[name], found.origin[name]
+    if out.json:
+        out.record({"name": name, "value": value, "origin": origin, "default": default, "variable": settings.variable(name), "meaning": meaning})
+        return
+    told = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
+    out.line(f"{out.styled('strong', name)} = {told}  ({origin})")
+    out.line(out.styled("faint", f"    {meaning}"))
+
+
+def _typed(name: str, given: list[str]) -> object:
+    default = settings.KNOWN[name][0]
+    if isinstance(default, list):
+        return [os.path.abspath(os.path.expanduser(part)) for part in given if part]
+    if len(given) != 1:
+        raise TenonError(f"{name} has one value, not {len(given)}; put it in quotes")
+    raw = given[0]
+    if isinstance(default, bool):
+        if raw.lower() not in WORDS:
+            raise TenonError(f"{name} is on or off, not '{raw}'")
+        return WORDS[raw.lower()]
+    if isinstance(default, (int, float)):
+        return _number(name, raw, default)
+    return paths.agent_name(raw) if name == "agent" else raw
+
+
+def _number(name: str, raw: str, default: float) -> float:
+    try:
+        value = int(raw) if isinstance(default, int) else float(raw)
+    except ValueError:
+        raise TenonError(f"{name} is {'a whole number' if isinstance(default, int) else 'a number'} like {default}, not '{raw}'") from None
+    if not 0 <= value < 1_000_000 or (name in AT_MOST_ONE and value > 1):
+        raise TenonError(f"{name} is from 0 to {1 if name in AT_MOST_ONE else '999,999'}, not {raw}")
+    return value
+
+
+def _held() -> dict[str, object]:
+    path = paths.settings_path()
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            found = json.load(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise TenonError(f"{path} cannot be read ({error}); mend it or move it away, then try again") from error
+    if not isinstance(found, dict):
+        raise TenonError(f"{path} is not a JSON object; mend it or move it away, then try again")
+    return found
+
+
+def _write(held: dict[str, object]) -> None:
+    paths.make_private(paths.home())
+    # A settings file that is a link into somebody's dotfiles stays one.
+    path = os.path.realpath(paths.settings_path())
+    new = f"{path}.{os.getpid()}.new"
+    try:
+        handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(json.dumps(held, ensure_ascii=False, indent=2) + "\n")
+        os.replace(new, path)
+    except OSError as error:
+        raise TenonError(f"{path} cannot be written ({error.strerror}); check the permissions of its folder") from error

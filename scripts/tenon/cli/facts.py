@@ -1,0 +1,355 @@
+"""What doctor looks at, gathered in one place and judged in another; gathering changes nothing and never raises."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import sys
+from dataclasses import dataclass, field
+
+from tenon import __version__
+from tenon.base import faults, paths, settings
+from tenon.base.errors import TenonError
+from tenon.base.lean import sqlite
+from tenon.base.repository import identify
+from tenon.digest import importing
+from tenon.store import archive, db, figures, health, migrate, places
+from tenon.world import claude_settings, launcher, machine, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tenon.store.db import Store
+    from tenon.world.machine import Machine
+    from tenon.world.python import Found, Probe
+
+DAY_S = 86400.0
+WEEK_S = 7 * DAY_S
+SAMPLE = 1000
+SAMPLE_S = 1.0
+CHECK_S = 60.0  # for all that is asked of the store; a check that takes longer is named as not finished
+KEPT_DAYS = 30  # Claude Code's own default
+
+
+@dataclass
+class Faults:
+    """Faults of one kind in the last week."""
+
+    door: str
+    error: str
+    said: str
+    count: int
+    newest: float
+
+
+@dataclass
+class Stored:
+    """The store as far as it can be opened; `problem` says why it cannot."""
+
+    path: str
+    exists: bool = False
+    problem: str = ""
+    size: int = 0
+    log_size: int = 0
+    schema: int = 0
+    newest_schema: int = migrate.NEWEST
+    damaged: list[str] = field(default_factory=list)
+    indexes: dict[str, str] = field(default_factory=dict)
+    chain_checked: int = 0
+    chain_wrong: list[int] = field(default_factory=list)
+    pragmas: dict[str, str] = field(default_factory=dict)
+    unfinished: str = ""
+    read_only: str = ""
+    seen: dict[str, float] = field(default_factory=dict)
+    left_out: list[tuple[str, int]] = field(default_factory=list)
+    read_key: str = ""
+    write_key: str = ""
+
+
+@dataclass
+class Waiting:
+    """Transcripts that are not in the archive: how many, of how many, and the days until Claude Code deletes the first (None: never)."""
+
+    files: int = 0
+    all_files: int = 0
+    size: int = 0
+    first_loss_days: float | None = None
+    kept_days: int = KEPT_DAYS
+    newest: float = 0.0
+
+
+@dataclass
+class ClaudeCode:
+    """What Claude Code's own files say of the plugin."""
+
+    there: bool = False
+    settings_path: str = ""
+    settings_problem: str = ""
+    enabled: dict[str, bool] = field(default_factory=dict)
+    copies: list[str] = field(default_factory=list)
+    skills_copy: bool = False
+    hooks_off: bool = False
+    auto_memory: bool = True
+    manifest_problem: str = ""
+    installed: list[str] = field(default_factory=list)  # what install wrote and is not there any more
+
+
+@dataclass
+class Facts:
+    """Everything that doctor judges."""
+
+    now: float
+    version: str
+    python: str
+    python_file: str
+    isolated: bool
+    sqlite_version: str
+    fts5: bool
+    trigram: bool
+    home: str
+    home_problem: str
+    exposed: list[str]
+    free_bytes: int
+    store: Stored
+    faults: list[Faults]
+    waiting: Waiting
+    settings_problem: str
+    claude: ClaudeCode
+    python3: Found
+    off: bool
+
+
+def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, deep: bool = False) -> Facts:
+    """The facts of this machine, for an agent and a folder. With `deep` the whole chain is checked."""
+    library = health.library()
+    chosen, problem = _claude_settings(here)
+    stored = store_facts(paths.store_path(agent), folder, now, deep=deep)
+    return Facts(
+        now=now,
+        version=__version__,
+        python=".".join(map(str, sys.version_info[:3])),
+        python_file=sys.executable,
+        isolated=bool(sys.flags.isolated and sys.flags.no_site),
+        sqlite_version=library.version,
+        fts5=library.fts5,
+        trigram=library.trigram,
+        home=here.tenon_home,
+        home_problem=_home_problem(here.tenon_home),
+        exposed=exposed(here.tenon_home),
+        free_bytes=_free(here.tenon_home),
+        store=stored,
+        faults=recent_faults(now),
+        waiting=_waiting(here, stored, chosen, now),
+        settings_problem=settings.load().problem,
+        claude=_claude_code(here, chosen, problem),
+        python3=probe(["python3"]),
+        off=bool(os.environ.get("TENON_DISABLE")),
+    )
+
+
+def store_facts(path: str, folder: str, now: float, *, deep: bool) -> Stored:
+    """What can be said of the store at the path."""
+    found = Stored(path, os.path.exists(path))
+    if not found.exists:
+        return found
+    found.size, found.log_size = _size(path), _size(path + "-wal")
+    try:
+        with db.open_reader(path) as store:
+            store.within(CHECK_S)
+            found.schema = migrate.NEWEST
+            _read(store, found, deep=deep)
+    except TenonError as error:
+        found.problem = str(error)
+        return found
+    except sqlite.Error as error:
+        _troubled(found, error)
+    if not found.damaged:
+        _write(found, folder, now)
+    return found
+
+
+def exposed(home: str) -> list[str]:
+    """Folders and files below the home that others than the owner can read or write."""
+    if os.name != "posix":
+        return []
+    found: list[str] = []
+    for folder, folders, names in os.walk(home):
+        folders[:] = [name for name in folders if name not in ("bin", "cache")]
+        for path in [folder, *(os.path.join(folder, name) for name in names)]:
+            try:
+                mode = os.lstat(path).st_mode
+            except OSError:
+                continue
+            if not stat.S_ISLNK(mode) and mode & 0o077:
+                found.append(path)
+    return found
+
+
+def recent_faults(now: float) -> list[Faults]:
+    """The faults of the last seven days by what went wrong where, the newest kind first."""
+    found: dict[tuple[str, str, str], Faults] = {}
+    for fault in faults.recent(2000):
+        at = fault.get("at")
+        if not isinstance(at, (int, float)) or now - at > WEEK_S:
+            continue
+        key = (str(fault.get("door")), str(fault.get("error")), str(fault.get("place")))
+        kind = found.setdefault(key, Faults(key[0], key[1], str(fault.get("said")), 0, float(at)))
+        kind.count += 1
+        kind.newest = max(kind.newest, float(at))
+    return sorted(found.values(), key=lambda kind: -kind.newest)
+
+
+def _read(store: Store, found: Stored, *, deep: bool) -> None:
+    found.damaged = health.damaged_pages(store)
+    if found.damaged and "interrupted" in found.damaged[0]:
+        found.damaged, found.unfinished = [], "the check of the pages"
+    if found.damaged:
+        return
+    found.seen = figures.latest(store)
+    found.left_out = archive.left_out(store)
+    found.chain_checked, found.chain_wrong = archive.verify(store) if deep else health.sample_chain(store, SAMPLE, SAMPLE_S)
+
+
+def _write(found: Stored, folder: str, now: float) -> None:
+    """What only a writer can see; it waits for nobody and leaves nothing behind."""
+    try:
+        with db.open_store(found.path, create=False, busy_s=1.0) as store:
+            store.within(CHECK_S)
+            found.pragmas = health.odd_pragmas(store)
+            found.indexes = health.damaged_indexes(store)
+            found.read_key, found.write_key = _keys(store, folder, now)
+    except TenonError as error:
+        found.read_only = str(error)
+    except sqlite.Error as error:
+        _troubled(found, error)
+
+
+def _keys(store: Store, folder: str, now: float) -> tuple[str, str]:
+    """Under which key a hook would look up the folder, and under which it would keep something."""
+    read = places.find(store, folder)
+    store.execute("BEGIN IMMEDIATE")
+    try:
+        written = places.key(store, places.settle(store, folder, now))
+    finally:
+        store.execute("ROLLBACK")
+    return places.key(store, read) if read is not None else identify(folder).key, written
+
+
+def _troubled(found: Stored, error: sqlite.Error) -> None:
+    if "interrupted" in str(error):
+        found.unfinished = "a check"
+    elif not any(word in str(error) for word in db.BUSY):
+        found.damaged.append(str(error))
+
+
+def _home_problem(home: str) -> str:
+    if not os.path.isdir(home):
+        above = home
+        while not os.path.exists(above):
+            above = os.path.dirname(above)
+        return "" if os.access(above, os.W_OK) else f"{home} cannot be made: {above} cannot be written"
+    return "" if os.access(home, os.W_OK | os.X_OK) else f"{home} cannot be written"
+
+
+def _free(home: str) -> int:
+    while not os.path.exists(home):
+        home = os.path.dirname(home)
+    try:
+        return shutil.disk_usage(home).free
+    except OSError:
+        return 0
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
+
+
+def _claude_settings(here: Machine) -> tuple[dict[str, Any], str]:
+    try:
+        return claude_settings.read(here.settings), ""
+    except TenonError as error:
+        return {}, str(error)
+
+
+def _waiting(here: Machine, stored: Stored, chosen: dict[str, Any], now: float) -> Waiting:
+    days = chosen.get("cleanupPeriodDays")
+    found = Waiting(kept_days=int(days) if isinstance(days, (int, float)) and not isinstance(days, bool) else KEPT_DAYS)
+    changed: list[float] = []
+    if stored.exists and not stored.problem and not stored.damaged:
+        try:
+            with db.open_reader(stored.path) as store:
+                plan = importing.plan(store, here.claude_home)
+        except (TenonError, sqlite.Error):
+            return found
+        found.files, found.all_files, found.size = len(plan.files), len(plan.files) + plan.already, plan.size_bytes
+        changed = [file.changed for file in plan.files]
+    elif not stored.exists:
+        for path in _transcripts(here.claude_home):
+            status = os.stat(path)
+            found.files, found.all_files, found.size = found.files + 1, found.all_files + 1, found.size + status.st_size
+            changed.append(status.st_mtime)
+    if changed:
+        found.newest = max(changed)
+        found.first_loss_days = found.kept_days - (now - min(changed)) / DAY_S
+    return found
+
+
+def _transcripts(claude_home: str) -> list[str]:
+    found: list[str] = []
+    projects = os.path.join(claude_home, "projects")
+    for project in os.listdir(projects) if os.path.isdir(projects) else []:
+        folder = os.path.join(projects, project)
+        if os.path.isdir(folder):
+            found += [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".jsonl")]
+    return found
+
+
+def _claude_code(here: Machine, chosen: dict[str, Any], problem: str) -> ClaudeCode:
+    auto = chosen.get("autoMemoryEnabled") is not False and os.environ.get("CLAUDE_CODE_DISABLE_AUTO_MEMORY") not in ("1", "true")
+    return ClaudeCode(
+        there=os.path.isdir(here.claude_home),
+        settings_path=here.settings,
+        settings_problem=problem,
+        enabled=machine.enabled(chosen),
+        copies=[f"{copy.name} {copy.version}" for copy in machine.copies(here) if not copy.orphaned],
+        skills_copy=os.path.isfile(os.path.join(here.skills_copy, ".claude-plugin", "plugin.json")),
+        hooks_off=chosen.get("disableAllHooks") is True,
+        auto_memory=auto,
+        manifest_problem=_manifest_problem(here.root),
+        installed=_missing(here, chosen),
+    )
+
+
+def _manifest_problem(root: str) -> str:
+    try:
+        with open(os.path.join(root, ".claude-plugin", "plugin.json"), encoding="utf-8") as file:
+            known = json.load(file)["version"]
+        for name in ("hooks/hooks.json", "hooks/hook.py", "mcp_server/__main__.py", ".mcp.json"):
+            if not os.path.isfile(os.path.join(root, name)):
+                return f"{os.path.join(root, name)} is missing"
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return f"the plugin in {root} has no manifest that can be read ({type(error).__name__})"
+    return "" if known == __version__ else f"the manifest in {root} is of version {known}, the library of {__version__}"
+
+
+def _missing(here: Machine, chosen: dict[str, Any]) -> list[str]:
+    """What `tenon install` wrote and somebody has taken away."""
+    try:
+        kept = record.load(here.tenon_home)
+    except TenonError as error:
+        return [str(error)]
+    gone = [link for link in kept.links if not os.path.lexists(link)]
+    if (kept.links or kept.edits) and not launcher.is_current(here):
+        gone.append(here.launcher)
+    for edit in kept.edits:
+        value: object = chosen
+        for key in edit.keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is None or (edit.listed and isinstance(value, list) and edit.value not in value):
+            gone.append(f"{'.'.join(edit.keys)} in {edit.path}")
+    return gone

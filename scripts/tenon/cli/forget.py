@@ -1,0 +1,101 @@
+"""`tenon forget`: memories, turns, a session or a text, for good."""
+from __future__ import annotations
+
+import sys
+
+from tenon.base import faults
+from tenon.cli import context
+from tenon.cli.main import reads
+from tenon.digest import summary
+from tenon.store import forget
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from tenon.cli.context import Context
+    from tenon.cli.out import Out
+
+HELP = (
+    "Removes memories (m…), archived turns (t…) or a whole session from rows, indexes, summaries and files, and keeps them from coming back. "
+    "With --text -, everything that contains a text; the text is typed or piped in, so that it stays out of the shell's history. Shows what would go and asks first."
+)
+EXAMPLES = """
+tenon forget --dry-run m7k2p9qxa         what would go
+tenon forget m7k2p9qxa t1234             one memory and one turn
+tenon forget --text -                    asks for a text, and forgets whatever contains it
+"""
+SHOWN = 40
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's own arguments."""
+    parser.add_argument("refs", nargs="*", metavar="REF", help="a memory's, a turn's or a session's id")
+    parser.add_argument("--text", choices=("-",), metavar="-", default="", help="forget what contains the text that is read from stdin")
+    parser.add_argument("--reason", default="the user's wish", help="why, for the record; do not repeat the text in it")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would go")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    reads(parser)
+
+
+def run(options: argparse.Namespace, out: Out) -> int:
+    """0 when it is gone, or nothing was there to forget; 1 when the user said no."""
+    if bool(options.refs) == bool(options.text):
+        options.wrong("say what to forget: ids (tenon forget m7k2p9qxa), or a text (tenon forget --text -)")
+    texts = [_text(out)] if options.text else []
+    if texts and not context.exists(options):
+        out.say("Nothing is remembered yet, so nothing contains that text.")
+        return 0
+    with context.writing(options, create=False) as here:
+        refs = forget.matching(here.store, texts[0]) if texts else list(options.refs)
+        if not refs:
+            out.say("Nothing that is stored contains that text. (Keys and passwords are taken out before anything is stored.)")
+            return 0
+        lines = forget.preview(here.store, refs)
+        if not out.json:
+            _show(lines, options.dry_run, out)
+        if options.dry_run:
+            _record(lines, False, out)
+            return 0
+        if not out.confirm("Forget this for good?", options.yes):
+            out.say("Nothing was forgotten.")
+            return 1
+        _forget(here, refs, options.reason, texts, out)
+        _record(lines, True, out)
+    return 0
+
+
+def _forget(here: Context, refs: Sequence[str], reason: str, texts: Sequence[str], out: Out) -> None:
+    for session in forget.forget(here.store, refs, reason, here.now, texts):
+        summary.write(here.store, session, "", here.now)
+    clean = forget.checkpoint(here.store)
+    if any(text.lower() in str(fault).lower() for text in texts for fault in faults.recent(10_000)):
+        faults.clear()
+    if not out.json:
+        out.line("Forgotten. It is gone from memories, index and summaries, and will not be written again.")
+        if any(ref.startswith("t") for ref in refs):
+            out.say("Claude Code's own transcript of that session still has it, until Claude Code cleans it up or you delete it.")
+    if not clean:
+        out.say("Another process is reading the store, so its log still holds the old pages; they go when that process ends.")
+
+
+def _show(lines: Sequence[str], dry_run: bool, out: Out) -> None:
+    out.line("This would be forgotten:" if dry_run else "This will be forgotten:")
+    for line in lines[:SHOWN]:
+        out.line("  " + line)
+    if len(lines) > SHOWN:
+        out.line(f"  and {len(lines) - SHOWN:,} more")
+
+
+def _record(lines: Sequence[str], done: bool, out: Out) -> None:
+    for line in lines if out.json else ():
+        out.record({"what": line, "forgotten": done})
+
+
+def _text(out: Out) -> str:
+    if sys.stdin.isatty():
+        out.notes.write("The text to forget: ")
+        out.notes.flush()
+        return sys.stdin.readline().strip()
+    return sys.stdin.read().lstrip("\ufeff").strip()

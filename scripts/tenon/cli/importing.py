@@ -1,0 +1,210 @@
+"""`tenon import`: the transcripts that were there before Tenon, with a bar that says how long it takes."""
+from __future__ import annotations
+
+import os
+import time
+from itertools import groupby
+
+from tenon.base import paths
+from tenon.base.errors import TenonError
+from tenon.cli import context
+from tenon.cli.main import reads
+from tenon.digest import importing, summary
+from tenon.digest.capture import Report
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from tenon.cli.out import Out
+    from tenon.digest.importing import File, Plan
+    from tenon.store.db import Store
+
+HELP = (
+    "Brings what Claude Code still has of earlier sessions into the archive. May be stopped and run again: it goes on where it was and "
+    "keeps nothing twice. PATH is Claude Code's folder, or a project's folder or a transcript in it."
+)
+EXAMPLES = """
+tenon import --dry-run               how much there is
+tenon import                         all of it
+tenon import --since 2026-01-01      what was changed since
+"""
+PLAIN_S = 5.0  # between two lines of progress where no bar can be drawn
+BAR = 24
+
+
+class Progress:
+    """The bar on a terminal, or a line every few seconds elsewhere."""
+
+    def __init__(self, out: Out, total: int, clock: Callable[[], float]) -> None:
+        self.out = out
+        self.total = total
+        self.clock = clock
+        self.began = self.told = clock()
+        self.drawn = False
+        self.before = 0  # bytes of the sessions that are done
+        self.turns = 0  # new ones in them
+
+    def show(self, done: int, turns: int) -> None:
+        """Shows how far it is, with so many bytes and new turns of the session at hand."""
+        now = self.clock()
+        done, turns = self.before + done, self.turns + turns
+        if self.out.live:
+            # The line is drawn over itself; what was longer is blotted out.
+            self.out.notes.write("\r" + line(done, self.total, turns, now - self.began, BAR).ljust(78)[:78])
+            self.out.notes.flush()
+            self.drawn = True
+        elif now - self.told >= PLAIN_S:
+            self.told = now
+            self.out.say(line(done, self.total, turns, now - self.began, 0))
+
+    def end(self) -> None:
+        """Takes the bar away."""
+        if self.drawn:
+            self.out.notes.write("\r" + " " * 78 + "\r")
+            self.out.notes.flush()
+            self.drawn = False
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's own arguments."""
+    parser.add_argument("path", nargs="?", default="", metavar="PATH", help="where the transcripts are (Claude Code's own folder)")
+    parser.add_argument("--dry-run", action="store_true", help="only say how much there is")
+    parser.add_argument("--since", metavar="DATE", default="", help="only transcripts changed since that day, 2026-01-31")
+    reads(parser)
+
+
+def run(options: argparse.Namespace, out: Out) -> int:
+    """0 when everything is read, 1 when something was in the way, 130 when it was interrupted."""
+    since = day(options.since) if options.since else None
+    home, below = located(options.path)
+    if options.dry_run:
+        _dry(options, out, home, below, since)
+        return 0
+    with context.writing(options) as here:
+        plan = _plan(here.store, home, below, since)
+        if not plan.files:
+            _told(out, plan, Report(), 0, 0.0)
+            return 0
+        return _read(here.store, plan, out)
+
+
+def located(given: str) -> tuple[str, str]:
+    """Claude Code's folder that a path means, and the path below which transcripts are wanted («» for all).
+
+    Raises TenonError for a path with no folder `projects` in or above it.
+    """
+    if not given:
+        return paths.claude_home(), ""
+    path = os.path.realpath(os.path.expanduser(given))
+    if os.path.isdir(os.path.join(path, "projects")):
+        return path, ""
+    if os.path.exists(path):
+        above = path
+        while os.path.dirname(above) != above:
+            if os.path.basename(above) == "projects":
+                return os.path.dirname(above), "" if above == path else path
+            above = os.path.dirname(above)
+    raise TenonError(f"{given} holds no transcripts: name Claude Code's folder (the one with `projects` in it), or something in its `projects`")
+
+
+def day(text: str) -> float:
+    """The beginning of a day, local time. Raises TenonError for what is no day."""
+    try:
+        return time.mktime(time.strptime(text, "%Y-%m-%d"))
+    except (ValueError, OverflowError):
+        raise TenonError(f"'{text}' is not a day; write it as 2026-01-31") from None
+
+
+def line(done: int, total: int, turns: int, elapsed_s: float, bar: int) -> str:
+    """How far it is in one line: a bar of that width (0: none), share, sizes, rate, time left."""
+    share = done / total if total else 1.0
+    drawn = "[" + "#" * int(share * bar) + "." * (bar - int(share * bar)) + "] " if bar else ""
+    rate = done / elapsed_s if elapsed_s > 0 else 0.0
+    left = f", {_duration((total - done) / rate)} left" if rate and elapsed_s >= 1 else ""
+    return f"{drawn}{share:4.0%} of {context.size(total)}, {turns:,} turns, {context.size(int(rate))}/s{left}"
+
+
+def _duration(seconds: float) -> str:
+    whole = int(seconds + 0.5)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min {whole % 60:02d} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def _plan(store: Store, home: str, below: str, since: float | None) -> Plan:
+    plan = importing.plan(store, home, since=since)
+    if not below:
+        return plan
+    stem = os.path.splitext(below)[0] + os.sep  # a transcript's sub-agents lie in the folder of its name
+    files = [file for file in plan.files if file.path == below or file.path.startswith((below.rstrip(os.sep) + os.sep, stem))]
+    return importing.Plan(files, plan.already)
+
+
+def _dry(options: argparse.Namespace, out: Out, home: str, below: str, since: float | None) -> None:
+    if context.exists(options):
+        with context.reading(options) as here:
+            plan = _plan(here.store, home, below, since)
+    else:
+        from tempfile import TemporaryDirectory
+
+        from tenon.store import db
+
+        # Nothing was read yet; an empty store elsewhere says so without making the real one.
+        with TemporaryDirectory() as folder, db.open_store(os.path.join(folder, "tenon.db")) as store:
+            plan = _plan(store, home, below, since)
+    if out.json:
+        out.record({"files": len(plan.files), "sessions": plan.sessions, "bytes": plan.size_bytes, "already": plan.already, "from": home})
+    else:
+        out.line(
+            f"{len(plan.files):,} transcripts of {plan.sessions:,} sessions to read, {context.size(plan.size_bytes)}; {plan.already:,} are read already. (from {home})"
+        )
+
+
+def _read(store: Store, plan: Plan, out: Out) -> int:
+    progress = Progress(out, plan.size_bytes, time.monotonic)
+    report = Report()
+    problems: list[str] = []
+    try:
+        for session, group in groupby(plan.files, key=lambda file: file.session):
+            files = list(group)
+            part = _session(store, session, files, progress)
+            report.add(part)
+            progress.before += sum(file.size - file.read for file in files)
+            progress.turns += part.new
+            if part.problem and part.problem not in problems:
+                problems.append(part.problem)
+    except KeyboardInterrupt:
+        progress.end()
+        out.say("Stopped; what was read so far is kept. `tenon import` goes on from here.")
+        return 130
+    progress.end()
+    _told(out, plan, report, len(problems), progress.clock() - progress.began)
+    for problem in problems[:10]:
+        out.say(f"  {problem}")
+    return 1 if problems and not report.new else 0
+
+
+def _session(store: Store, session: str, files: Sequence[File], progress: Progress) -> Report:
+    report = importing.run(store, files, on_progress=lambda done, _, turns, __: progress.show(done, turns), now_fn=time.time)
+    if report.new:
+        summary.write(store, session, "", time.time())
+    return report
+
+
+def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float) -> None:
+    if out.json:
+        out.record(
+            {"files": len(plan.files), "sessions": plan.sessions, "bytes": plan.size_bytes, "turns": report.new, "left_out": report.left_out,
+             "already": plan.already, "problems": problems, "seconds": round(seconds, 2)}
+        )  # fmt: skip
+        return
+    if not plan.files:
+        out.line(
+            f"Nothing to bring along: {plan.already:,} transcripts are read already." if plan.already else "Nothing to bring along: there are no transcripts."
+        )
+        return
+    out.line(f"{report.new:,} new turns from {len(plan.files):,} transcripts of {plan.sessions:,} sessions in {_duration(seconds)}.")
+    if report.left_out:
+        out.line(f"{report.left_out:,} lines were left out (not JSON, or too long); `tenon doctor` says where.")

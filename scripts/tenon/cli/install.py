@@ -1,0 +1,262 @@
+"""`tenon install`: what a plugin cannot do by itself, each foreign change asked for first and written down.
+
+A plan is made by looking alone; then the user is asked; then it is done. Doing it twice is doing it once.
+"""
+from __future__ import annotations
+
+import os
+import shutil
+
+from tenon.base.errors import TenonError
+from tenon.world import claude_settings, launcher, machine, python, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from tenon.cli.out import Out
+    from tenon.world.machine import Machine
+    from tenon.world.python import Probe
+    from tenon.world.record import Record
+
+HELP = """Sets up what the plugin cannot do by itself: the command `tenon` in your terminal, a status line, and a rule that
+lets Claude use the memory tools without asking each time. Each change outside Tenon's own folder is asked for first and
+can be taken back with `tenon uninstall`. Safe to repeat."""
+EXAMPLES = """tenon install                  ask for each change
+tenon install --dry-run        only say what would be changed
+tenon install --yes --no-statusline"""
+# Of no use to who runs the plugin; a copy leaves them out.
+NOT_COPIED = ("tests", "bench", ".git", ".github", ".ci", ".cache", ".venv", "venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis")
+
+
+class Step:
+    """One thing to set up: what it is, what to ask, and how to do it; without `act` there is nothing to do, and `note` says why."""
+
+    __slots__ = ("name", "ask", "act", "note")
+
+    def __init__(self, name: str, *, ask: str = "", act: Callable[[], None] | None = None, note: str = "") -> None:
+        self.name = name
+        self.ask = ask
+        self.act = act
+        self.note = note
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's own arguments."""
+    parser.add_argument("--yes", action="store_true", help="agree to every change")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be changed and change nothing")
+    parser.add_argument("--no-link", action="store_true", help="do not put the command into a folder of programs")
+    parser.add_argument("--no-statusline", action="store_true", help="leave the status line alone")
+    parser.add_argument("--no-permission", action="store_true", help="leave the permissions alone")
+    parser.add_argument("--bin-dir", metavar="D", default="", help="the folder of programs (else ~/.local/bin)")
+    parser.add_argument("--skills-copy", action="store_true", help="copy the plugin to Claude Code's skills folder, where no marketplace is allowed")
+
+
+def run(options: argparse.Namespace, out: Out) -> int:
+    """Plans, asks, does."""
+    here = machine.here(options.bin_dir)
+    return install(here, options, out, python.probe)
+
+
+def install(here: Machine, options: argparse.Namespace, out: Out, probe: Probe) -> int:
+    """The exit code: 0 when everything is as it should be or was declined, 1 when something could not be done."""
+    kept = record.load(here.tenon_home)
+    steps = plan(here, kept, options, probe)
+    agreed: list[Step] = []
+    for step in steps:
+        if step.act is None or options.dry_run:
+            out.line(f"{step.name}: {step.note if step.act is None else 'would ' + step.ask}")
+        elif out.confirm(f"{step.name}: {step.ask}?", options.yes):
+            agreed.append(step)
+        else:
+            out.line(f"{step.name}: left as it is")
+    failed = 0
+    if agreed:
+        kept.make_folder(here.tenon_home)
+    if agreed or (kept.root and kept.root != here.root and not options.dry_run):
+        kept.root = here.root
+        kept.save()
+    for step in agreed:
+        failed += not _done(step, out)
+    _closing(here, options, out, agreed)
+    return 1 if failed else 0
+
+
+def plan(here: Machine, kept: Record, options: argparse.Namespace, probe: Probe) -> list[Step]:
+    """The steps, in order; looks and writes nothing. Raises TenonError for settings that cannot be read."""
+    steps: list[Step] = []
+    if options.skills_copy:
+        steps.append(_skills_copy(here, kept))
+    if not options.no_link:
+        steps.append(_link(here, kept))
+    if not options.no_statusline:
+        steps.append(_status_line(here, kept))
+    if not options.no_permission:
+        steps.append(_permission(here, kept))
+    steps.append(_python(here, kept, probe))
+    return steps
+
+
+def _done(step: Step, out: Out) -> bool:
+    try:
+        if step.act is not None:
+            step.act()
+    except (TenonError, OSError) as error:
+        out.say(f"{step.name}: {error}")
+        return False
+    out.line(f"{step.name}: done ({step.ask})")
+    return True
+
+
+def _closing(here: Machine, options: argparse.Namespace, out: Out, agreed: list[Step]) -> None:
+    if any(step.name == "command" for step in agreed):
+        other = launcher.shadow(here)
+        if not here.on_path(here.bin_dir):
+            out.line(f"{here.bin_dir} is not on your PATH: add it there, or start {here.link} by its whole name")
+        elif other:
+            out.line(f"another program of this name comes first on your PATH: {other}")
+    try:
+        settings = claude_settings.read(here.settings)
+    except TenonError:
+        settings = {}
+    if options.skills_copy or machine.is_installed(here, settings):
+        return
+    source = "tenon-memory/tenon" if here.root.startswith(here.cache) else f'"{here.root}"'
+    out.line("The plugin itself is not installed yet. Two commands do it:")
+    out.line(f"  claude plugin marketplace add {source}")
+    out.line("  claude plugin install tenon@tenon")
+
+
+def _link(here: Machine, kept: Record) -> Step:
+    if not launcher.is_ours(here, kept):
+        return Step("command", note=f"{here.link} is there and is not Tenon's, so it is left alone; choose another folder with --bin-dir")
+
+    def act() -> None:
+        launcher.write(here, kept)
+        launcher.link(here, kept)
+
+    if launcher.is_linked(here) and launcher.is_current(here):
+        return Step("command", note=f"{here.link} is there")
+    return Step("command", ask=f"put the command at {here.link}", act=act)
+
+
+def _status_line(here: Machine, kept: Record) -> Step:
+    wanted = {"type": "command", "command": launcher.status_command(here)}
+    present = claude_settings.read(here.settings).get("statusLine")
+    old = next((edit for edit in kept.edits if edit.keys == ["statusLine"] and edit.path == here.settings), None)
+    if present == wanted:
+        if launcher.is_current(here):
+            return Step("status line", note="is set")
+        return Step("status line", ask=f"write {here.launcher}, which the status line starts", act=lambda: launcher.write(here, kept))
+    if present is not None and (old is None or old.value != present):
+        return Step("status line", note=f"you have one, and it stays. To see Tenon in it, let it print the output of: {wanted['command']}")
+
+    def act() -> None:
+        launcher.write(here, kept)
+        if old is not None:
+            claude_settings.take(old)
+            kept.edits.remove(old)
+        _edit(kept, claude_settings.plan_put(here.settings, ["statusLine"], wanted))
+
+    return Step("status line", ask=f"set statusLine in {here.settings} (memories of the repository, what waits, faults)", act=act)
+
+
+def _permission(here: Machine, kept: Record) -> Step:
+    allowed = claude_settings.read(here.settings).get("permissions")
+    listed = allowed.get("allow") if isinstance(allowed, dict) else None
+    if isinstance(listed, list) and machine.RULE in listed:
+        return Step("permission", note="Claude may use the memory tools without asking")
+
+    def act() -> None:
+        _edit(kept, claude_settings.plan_add(here.settings, ["permissions", "allow"], machine.RULE))
+
+    return Step("permission", ask=f"add {machine.RULE} to permissions.allow in {here.settings}, so that recall does not ask each time", act=act)
+
+
+def _edit(kept: Record, edit: claude_settings.Edit | None) -> None:
+    """Writes the edit down and then does it, so that no change is ever without its record."""
+    if edit is None:
+        return
+    kept.make_folder(os.path.dirname(edit.path))
+    kept.edits.append(edit)
+    kept.save()
+    try:
+        claude_settings.apply(edit)
+    except BaseException:
+        kept.edits.remove(edit)
+        kept.save()
+        raise
+
+
+def _python(here: Machine, kept: Record, probe: Probe) -> Step:
+    found = probe(["python3"])
+    if not found.problem:
+        return Step("python3", note=f"is {found.version}, {found.executable}")
+    if not here.windows:
+        return Step("python3", note=f"{found.problem}. Hooks start by that name: install Python 3.9 or newer so that `python3` runs")
+    other = next((other for other in (probe(["py", "-3"]), probe(["python"])) if not other.problem), None)
+    if other is None:
+        return Step("python3", note=f"{found.problem}. Hooks start by that name: install Python from python.org, then run `tenon install` again")
+    target = python.twin(other.executable)
+    if os.path.exists(target):
+        note = f"{found.problem}. {target} is there: put its folder first on your PATH, and switch off python3 under Settings > Apps > App execution aliases"
+        return Step("python3", note=note)
+
+    def act() -> None:
+        made = python.make_twin(other.executable)
+        kept.files[made] = record.digest(made)
+        kept.save()
+        again = probe(["python3"])
+        if again.problem:
+            raise TenonError(f"{made} is made, but {again.problem}; put its folder first on your PATH, and switch off python3 under App execution aliases")
+
+    return Step("python3", ask=f"make {target}, a second name of {other.executable}, as hooks start by the name python3", act=act)
+
+
+def _skills_copy(here: Machine, kept: Record) -> Step:
+    target = here.skills_copy
+    if os.path.realpath(target) == os.path.realpath(here.root):
+        return Step("plugin", note=f"runs from {target}")
+    ours = any(path.startswith(target + os.sep) for path in kept.files)
+    if os.path.lexists(target) and not ours:
+        return Step("plugin", note=f"{target} is there and was not put there by this command, so it is left alone")
+
+    def act() -> None:
+        drop_files(kept, target)
+        kept.make_folder(target)
+        for path, source in _plugin_files(here.root, target):
+            kept.make_folder(os.path.dirname(path))
+            shutil.copyfile(source, path)
+            shutil.copymode(source, path)
+            kept.files[path] = record.digest(path)
+        kept.save()
+
+    return Step("plugin", ask=f"copy the plugin to {target}, where Claude Code finds it without a marketplace", act=act)
+
+
+def _plugin_files(root: str, target: str) -> list[tuple[str, str]]:
+    """Each file of the plugin: where it goes and where it comes from."""
+    found: list[tuple[str, str]] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in NOT_COPIED)
+        place = os.path.normpath(os.path.join(target, os.path.relpath(folder, root)))
+        found += [(os.path.join(place, name), os.path.join(folder, name)) for name in sorted(names) if not name.endswith((".pyc", ".orphaned_at"))]
+    return found
+
+
+def drop_files(kept: Record, below: str = "") -> list[str]:
+    """Removes the files that were written and are unchanged, with what Python compiled from them; names those that stay."""
+    stayed: list[str] = []
+    for path, known in list(kept.files.items()):
+        if below and not path.startswith(below + os.sep):
+            continue
+        here = record.digest(path)
+        if here == known:
+            os.remove(path)
+            if path.endswith(".py"):
+                shutil.rmtree(os.path.join(os.path.dirname(path), "__pycache__"), ignore_errors=True)
+        elif here:
+            stayed.append(path)
+        del kept.files[path]
+    return stayed

@@ -1,0 +1,200 @@
+"""The command `tenon`: one verb, one module, imported when it is called.
+
+A verb's module offers
+    HELP: str                                what the verb does, in a sentence or two
+    EXAMPLES: str                            two commands at least, one a line, each with what it does
+    arguments(parser) -> None                its own arguments; `reads(parser)` of this module adds --json
+    run(options, out) -> int                 does it and returns the exit code: 0 done, 1 refused
+and raises TenonError for whatever the user can put right; `options.wrong(sentence)` ends as wrong usage. --agent and --color are understood everywhere.
+Exit codes: 0 done, also with nothing found; 1 refused, with a sentence; 2 wrong usage; 3 a fault of ours; 130 interrupted.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+import tenon
+from tenon.base import faults, paths
+from tenon.base.errors import TenonError
+from tenon.cli import out as output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tenon.cli.out import Out
+
+# verb: what `tenon -h` says of it, in the order of use
+VERBS = {
+    "recall": "find memories and past exchanges",
+    "write": "remember something",
+    "reinforce": "strengthen a memory that proved right",
+    "episode": "remember an attempt and how it ended",
+    "forget": "remove memories, turns or a text for good",
+    "why": "what was put in front of the model, and why",
+    "status": "what is stored here, and whether it works",
+    "import": "bring along the transcripts that are there already",
+    "agents": "the agents and what each of them holds",
+    "alias": "which repositories are one",
+    "config": "each setting, and where its value comes from",
+    "paths": "where everything is kept",
+    "doctor": "check everything and say how to mend it",
+    "install": "set up what the plugin cannot do by itself",
+    "uninstall": "take away exactly what install wrote",
+    "statusline": "one short line for Claude Code's status line",
+}
+EPILOG = "`tenon VERB -h` shows a verb's examples. Memory lives in one folder (`tenon paths`) and leaves this machine only as what the model is shown."
+
+
+class Layout(argparse.RawDescriptionHelpFormatter):
+    """Help as it is written, in at most 100 columns."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=min(100, _columns()))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit code of a command line, given without the program's name."""
+    out = output.make(_given(arguments, "--color") or "auto")
+    verb = _verb(arguments)
+    try:
+        try:
+            parser = build(verb)
+            options = parser.parse_args(list(arguments))
+            if not verb:
+                out.line(parser.format_help().rstrip())
+                return _flushed(out, 0)
+            out.json = getattr(options, "json", False)
+            return _flushed(out, int(_module(verb).run(options, out)))
+        except SystemExit as error:  # argparse's way to say that it is done
+            return _flushed(out, int(error.code or 0))
+    except BrokenPipeError:
+        _silence()
+        return 0
+    except KeyboardInterrupt:
+        out.say("")
+        return 130
+    except TenonError as error:
+        out.say(f"{_name(verb)}: {error}")
+        return 1
+    except Exception as error:  # noqa: BLE001 - the one broad catch of this door
+        return _failed(out, verb, _given(arguments, "--agent"), error)
+
+
+def build(called: str) -> argparse.ArgumentParser:
+    """The parser of a command line: every verb is known, the called one («» for none) with its arguments."""
+    parser = argparse.ArgumentParser(
+        prog="tenon", usage="tenon VERB …", description="Persistent memory for Claude Code.", epilog=EPILOG, formatter_class=Layout,
+        add_help=False, allow_abbrev=False,
+    )  # fmt: skip
+    parser.add_argument("-h", "--help", action="help", help="show this")
+    parser.add_argument("--version", action="version", version=f"tenon {tenon.__version__}", help="show the version")
+    _everywhere(parser, first=True)
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", prog="tenon", parser_class=argparse.ArgumentParser)
+    if called and called not in VERBS:
+        parser.error(_unknown(called))
+    for name, line in VERBS.items():
+        if name != called:
+            verbs.add_parser(name, help=line, add_help=False)
+            continue
+        module = _module(name)
+        own = verbs.add_parser(name, help=line, description=described(module), formatter_class=Layout, add_help=False, allow_abbrev=False)
+        own.add_argument("-h", "--help", action="help", help="show this")
+        own.set_defaults(wrong=own.error)
+        module.arguments(own)
+        _everywhere(own, first=False)
+    return parser
+
+
+def described(module: Any) -> str:
+    """The text above a verb's arguments: its examples first, then what it does."""
+    from textwrap import fill
+
+    lines = "\n".join("  " + line for line in module.EXAMPLES.strip().splitlines())
+    return f"{lines}\n\n{fill(module.HELP.strip(), min(96, _columns() - 2))}"
+
+
+def reads(parser: argparse.ArgumentParser) -> None:
+    """Adds what every reading verb understands."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+
+
+def _everywhere(parser: argparse.ArgumentParser, *, first: bool) -> None:
+    # Given before the verb or after it; after it they must not reset what was given before.
+    parser.add_argument("--agent", metavar="NAME", default="" if first else argparse.SUPPRESS, help="whose memory (else TENON_AGENT, else default)")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto" if first else argparse.SUPPRESS, help="colour in the output")
+
+
+def _verb(arguments: Sequence[str]) -> str:
+    waiting = False
+    for argument in arguments:
+        if waiting:
+            waiting = False
+        elif argument in ("--agent", "--color"):
+            waiting = True
+        elif not argument.startswith("-"):
+            return argument
+    return ""
+
+
+def _module(verb: str) -> Any:
+    # `import` is a word of the language, so the module of that verb has another name.
+    return __import__("tenon.cli." + {"import": "importing"}.get(verb, verb), fromlist=["run"])
+
+
+def _name(verb: str) -> str:
+    return f"tenon {verb}".strip()
+
+
+def _unknown(verb: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(verb, VERBS, 1)
+    return f"there is no verb '{verb}'" + (f"; did you mean '{near[0]}'?" if near else "; `tenon -h` lists them")
+
+
+def _given(arguments: Sequence[str], flag: str) -> str:
+    """The value of a flag before anything is parsed, for what is needed even when parsing fails."""
+    for at, argument in enumerate(arguments):
+        if argument == flag and at + 1 < len(arguments):
+            return arguments[at + 1]
+        if argument.startswith(flag + "="):
+            return argument[len(flag) + 1 :]
+    return ""
+
+
+def _columns() -> int:
+    from shutil import get_terminal_size
+
+    return max(60, get_terminal_size().columns)
+
+
+def _flushed(out: Out, code: int) -> int:
+    out.results.flush()
+    return code
+
+
+def _silence() -> None:
+    # The reader is gone; what Python would still write at exit goes nowhere.
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
+
+
+def _failed(out: Out, verb: str, agent: str, error: Exception) -> int:
+    from tenon.base.lean import sqlite
+
+    if isinstance(error, sqlite.Error):
+        from tenon.store import db
+
+        path = paths.store_path(agent or os.environ.get("TENON_AGENT") or "default")
+        told = db.explain(path, error)
+        if not told.startswith(path + ":"):  # locked, full, damaged: the user's to put right, and no fault of ours
+            out.say(f"{_name(verb)}: {told}")
+            return 1
+    faults.note(_name(verb), error)
+    out.say(f"{_name(verb)}: a fault of Tenon itself ({type(error).__name__}: {error}); it is noted in {paths.faults_path()}")
+    return 3

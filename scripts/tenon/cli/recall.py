@@ -1,0 +1,187 @@
+"""`tenon recall`: what comes to mind for a cue, or one memory or exchange in full."""
+from __future__ import annotations
+
+import json
+
+from tenon.base.errors import TenonError
+from tenon.base.lean import sqlite
+from tenon.base.text import cut
+from tenon.cli import context
+from tenon.cli.main import reads
+from tenon.recall import injection
+from tenon.recall.recall import described, recall
+from tenon.store import exchanges, journal, memories, places, search
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from tenon.cli.context import Context
+    from tenon.cli.out import Out
+    from tenon.recall.recall import Hit, Recall
+    from tenon.store.exchanges import Turn
+    from tenon.store.memories import Memory
+
+HELP = (
+    "Shows the memories that fit a cue, best first, and with --archive what was said in earlier sessions. "
+    "With --id, one of them in full. Nothing fitting is an answer too."
+)
+EXAMPLES = """
+tenon recall how do we deploy                what is remembered here about deploying
+tenon recall --archive "staging password"    also what was only said, word for word
+tenon recall --id m7k2p9qxa                  one memory, with its history and where it came from
+tenon recall --id t1234                      one exchange of the archive, whole
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's own arguments."""
+    parser.add_argument("cue", nargs="*", metavar="CUE", help="what to recall; any words")
+    parser.add_argument("-k", type=int, default=8, metavar="N", help="at most so many hits (8)")
+    parser.add_argument("--tier", choices=sorted(memories.TIERS), default="", help="only short-term or long-term memories")
+    parser.add_argument(
+        "--kind", action="append", default=[], choices=memories.KINDS, metavar="KIND", help="only of this kind; may be repeated: " + ", ".join(memories.KINDS)
+    )
+    parser.add_argument("--archive", action="store_true", help="also what was said in earlier sessions")
+    parser.add_argument("--explain", action="store_true", help="say what speaks for each hit, and what was not good enough")
+    parser.add_argument("--id", metavar="REF", default="", help="show this memory (m…) or the exchange around this turn (t…)")
+    context.arguments(parser, everywhere=True)
+    reads(parser)
+
+
+def run(options: argparse.Namespace, out: Out) -> int:
+    """0, also when nothing fits."""
+    cue = " ".join(options.cue).strip()
+    if not cue and not options.id:
+        options.wrong("say what to recall: tenon recall how do we deploy")
+    if not context.exists(options):
+        if options.id:
+            raise TenonError(f"there is no '{options.id}': nothing is remembered yet")
+        out.say("Nothing is remembered yet: the first session, or `tenon write`, begins the memory.")
+        return 0
+    with context.reading(options, journal=not options.id) as here:
+        if options.id:
+            (_exchange if options.id.startswith("t") else _memory)(here, options.id, out)
+            return 0
+        found = recall(
+            here.store, cue, scope=here.scope, k=options.k, now=here.now, per_day=here.per_day, archive=options.archive,
+            tier=memories.TIERS.get(options.tier, ""), kinds=options.kind,
+        )  # fmt: skip
+        _note(here, found)
+        for hit in found.hits:
+            _hit(here, hit, out, options.explain)
+        if options.explain and found.misses and not out.json:
+            out.line(out.styled("faint", "Not shown, as others were better:"))
+            for hit in found.misses:
+                out.line(out.styled("faint", f"  {hit.candidate.ref}  {hit.score:.2f} ({hit.parts.line()})  {cut(hit.candidate.text, 80)}"))
+        if not found.hits:
+            out.say("Nothing in memory fits that cue." + ("" if options.archive else " --archive searches what was said, too."))
+    return 0
+
+
+def _note(here: Context, found: Recall) -> None:
+    if not here.store.writable:
+        return
+    told = [(hit.candidate.ref, hit.score, hit.parts.line()) for hit in found.hits]
+    try:
+        journal.record(here.store, event="command", session="", repository=here.repository, words=found.words(), hits=told, chars=0, now=here.now)
+    except sqlite.OperationalError:
+        pass  # a locked or full store: the answer matters more than the note of it
+
+
+def _hit(here: Context, hit: Hit, out: Out, explain: bool) -> None:
+    found = hit.candidate
+    other = search.counterpart(here.store, found) if found.tier == "archive" else ""
+    if out.json:
+        told = described(hit)
+        if other:
+            told["answered_by" if found.kind == "prompt" else "answers"] = other
+        if explain:
+            told["parts"] = {name: round(getattr(hit.parts, name), 3) for name in hit.parts.__slots__}
+        out.record(told)
+        return
+    head = f"{out.styled('strong', found.ref)}  {found.tier} · {found.kind.replace('_', ' ')} · {injection.day(found.fresh_at)}"
+    out.line(head + (f" · from {found.source}" if found.source in ("outside", "tool") else ""))
+    if found.tier == "archive":
+        said = injection.excerpt(found.text, hit.words, 400)
+        told_first, told_second = (("user", said), ("assistant", other)) if found.kind == "prompt" else (("user", other), ("assistant", said))
+        for who, text in (told_first, told_second):
+            if text:
+                out.line(f"    {who}: {cut(text, 400)}")
+    else:
+        out.line("    " + found.text.replace("\n", "\n    "))
+    if explain:
+        out.line(out.styled("faint", f"    score {hit.score:.2f}: {hit.parts.line()}; shared words: {', '.join(hit.words) or 'none'}"))
+
+
+def _memory(here: Context, ref: str, out: Out) -> None:
+    found = memories.get(here.store, ref)
+    successor = memories.by_id(here.store, found.successor) if found.successor else None
+    history = memories.history(here.store, found)
+    turns = [f"t{number}" for number in memories.lineage(here.store, found)]
+    if out.json:
+        out.record(_fields(here, found, successor, history, turns))
+        return
+    strength = found.strength_at(here.now, here.per_day[found.tier])
+    out.line(f"{out.styled('strong', found.ref)}  {found.tier} · {found.kind.replace('_', ' ')} · {standing(found, successor)}")
+    out.line("    " + found.text.replace("\n", "\n    "))
+    for label, value in (
+        ("reason", found.reason),
+        ("holds in", places.key(here.store, found.repository) or "every repository of this agent"),
+        ("from", found.source + (f", {', '.join(json.loads(found.labels))}" if found.labels != "[]" else "")),
+        ("turns", ", ".join(turns)),
+        ("epic", found.epic),
+        ("strength", f"{strength:.2f}, proved right {found.citations} times"),
+        ("written", context.date(found.created)),
+        ("last proved", context.date(found.reinforced)),
+    ):
+        if value:
+            out.line(f"    {label + ':':13}{value}")
+    for earlier in history:
+        out.line(
+            out.styled(
+                "faint",
+                f"    revision {earlier['revision']}, until {context.date(float(str(earlier['at'])))} ({earlier['replaced_because']}): {earlier['text']}",
+            )
+        )
+
+
+def standing(found: Memory, successor: Memory | None) -> str:
+    """The memory's status in words: live, faded, or superseded by which."""
+    if found.status == "superseded":
+        return f"superseded by {successor.ref}: «{cut(successor.text, 80)}»" if successor else "superseded by one that was forgotten"
+    return "faded: too weak to come up by itself; reinforcing brings it back" if found.status == "faded" else found.status
+
+
+def _fields(here: Context, found: Memory, successor: Memory | None, history: list[dict[str, object]], turns: list[str]) -> dict[str, Any]:
+    told = {
+        "id": found.ref, "tier": found.tier, "type": found.kind, "content": found.text, "reason": found.reason, "origin": found.source,
+        "sources": json.loads(found.labels), "epic": found.epic, "strength": round(found.strength_at(here.now, here.per_day[found.tier]), 3),
+        "citations": found.citations, "revision": found.revision, "status": found.status, "created": context.iso(found.created),
+        "last_reinforced": context.iso(found.reinforced), "repository": places.key(here.store, found.repository) or None, "history": history, "turns": turns,
+    }  # fmt: skip
+    if found.status == "superseded":
+        told["superseded_by"] = successor.ref if successor else None
+    return told
+
+
+def _exchange(here: Context, ref: str, out: Out) -> None:
+    rows = exchanges.exchange(here.store, ref)
+    if not out.json:
+        session = exchanges.session_of(here.store, rows[0].session)
+        out.line(out.styled("faint", f"session {session.name} in {session.folder}" + (f" on {session.branch}" if session.branch else "")))
+    for turn in rows:
+        _turn(turn, out)
+
+
+def _turn(turn: Turn, out: Out) -> None:
+    text = turn.text()
+    if out.json:
+        out.record({"id": turn.ref, "role": turn.role, "kind": turn.kind, "at": context.iso(turn.at), "content": text, "forgotten": turn.forgotten is not None})
+        return
+    if turn.forgotten is not None:
+        text = "(forgotten)"
+    if text:
+        out.line(f"{out.styled('strong', turn.ref)}  {turn.role} · {turn.kind} · {context.date(turn.at)}")
+        out.line("    " + text.replace("\n", "\n    "))

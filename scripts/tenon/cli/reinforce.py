@@ -1,0 +1,38 @@
+"""`tenon reinforce`: a memory proved right."""
+from __future__ import annotations
+
+from tenon.cli import context
+from tenon.cli.main import reads
+from tenon.store import memories
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from tenon.cli.out import Out
+
+HELP = "Strengthens memories that proved right: one citation more, and fresh again. One that had faded comes back."
+EXAMPLES = """
+tenon reinforce m7k2p9qxa
+tenon reinforce --factor 1.5 m7k2p9qxa m2qq7vd3b
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's own arguments."""
+    parser.add_argument("refs", nargs="+", metavar="REF", help="the memory's id")
+    parser.add_argument("--factor", type=float, default=1.2, help="how much stronger, 1 to 2 (1.2)")
+    reads(parser)
+
+
+def run(options: argparse.Namespace, out: Out) -> int:
+    """0 when all of them are stronger."""
+    with context.writing(options, create=False) as here, here.store.transaction():
+        for ref in options.refs:
+            per_day = here.per_day[memories.get(here.store, ref).tier]
+            found = memories.reinforce(here.store, ref, here.now, factor=options.factor, per_day=per_day)
+            if out.json:
+                out.record({"id": found.ref, "strength": round(found.strength, 3), "citations": found.citations})
+            else:
+                out.line(f"{found.ref}  strength {found.strength:.2f}, proved right {found.citations} time{'s' if found.citations != 1 else ''}")
+    return 0

@@ -1,0 +1,120 @@
+"""`tenon statusline`: one short line for Claude Code's status line; fast, and silent rather than wrong."""
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from tenon.base import faults, paths
+from tenon.base.errors import TenonError
+from tenon.base.lean import parse, sqlite
+from tenon.cli import context
+from tenon.store import db, exchanges, figures, places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from typing import Any
+
+    from tenon.cli.out import Out
+
+HELP = """Reads Claude Code's status (JSON) on stdin and prints a line: memories of this repository, turns that wait for a digest, faults of
+the last day. `tenon install` sets it up; to have it in a status line of your own, print its output there."""
+EXAMPLES = """
+echo '{"cwd": "/home/me/api"}' | tenon statusline
+tenon statusline < /dev/null
+"""
+READ_S = 0.5  # for the status to arrive
+ALL_S = 1.0
+LOOK_S = 0.3  # for the store
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """It has none of its own."""
+
+
+def run(options: argparse.Namespace, out: Out) -> int:
+    """0, whatever happens."""
+    _within(ALL_S)
+    try:
+        out.line(line(_folder(_given()), context.agent(options), time.time()))
+    except (TenonError, OSError, sqlite.Error):
+        out.line("tenon: see `tenon doctor`")
+    return 0
+
+
+def line(folder: str, agent: str, now: float) -> str:
+    """The line for a folder: «tenon 42 memories · 17 to digest · 1 fault»."""
+    path = paths.store_path(agent)
+    told: list[str] = []
+    if os.path.exists(path):
+        with db.open_reader(path, busy_s=0.1) as store:
+            store.within(LOOK_S)
+            repository = places.find(store, folder)
+            here = figures.count(store, repository)
+            memories = here.short + here.long + figures.agent_wide(store)
+            told.append(f"{memories:,} memor{'y' if memories == 1 else 'ies'}")
+            _, pending = exchanges.pending_size(store, repository)
+            if pending:
+                told.append(f"{pending:,} to digest")
+    else:
+        told.append("remembers from now on")
+    recent = sum(1 for fault in faults.recent(100) if isinstance(fault.get("at"), (int, float)) and now - float(str(fault["at"])) < context.DAY_S)
+    if recent:
+        told.append(f"{recent} fault{'s' if recent != 1 else ''}")
+    return "tenon " + " · ".join(told)
+
+
+def _folder(status: dict[str, Any]) -> str:
+    workspace = status.get("workspace")
+    for where in (workspace if isinstance(workspace, dict) else {}, status):
+        for name in ("project_dir", "current_dir", "cwd"):
+            if isinstance(where.get(name), str) and where[name]:
+                return str(where[name])
+    return os.getcwd()
+
+
+def _given() -> dict[str, Any]:
+    """The status on stdin, {} when none has come in time; read as soon as it is whole, whether or not stdin is closed."""
+    found: list[dict[str, Any]] = []
+
+    def read() -> None:
+        data = b""
+        while True:
+            chunk = os.read(sys.stdin.fileno(), 1 << 16)
+            data += chunk
+            value = parse(data.decode("utf-8", "replace")) if data.rstrip().endswith(b"}") else None
+            if isinstance(value, dict):
+                found.append(value)
+            if not chunk or found:
+                return
+
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        return {}
+    _started(read).join(READ_S)
+    return found[0] if found else {}
+
+
+def _within(seconds: float) -> None:
+    """Ends the process without a word after so many seconds, whatever it hangs on."""
+
+    def leave() -> None:
+        time.sleep(seconds)
+        os._exit(0)
+
+    _started(leave)
+
+
+def _started(work: Callable[[], None]) -> Any:
+    import threading
+
+    def quietly() -> None:
+        try:
+            work()
+        except OSError:
+            pass  # a stdin that cannot be read says nothing
+
+    thread = threading.Thread(target=quietly, daemon=True)
+    thread.start()
+    return thread

@@ -1,0 +1,127 @@
+"""`tenon uninstall`: takes away what install wrote, byte for byte, and keeps the memories unless told their name."""
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+from tenon.base import paths
+from tenon.base.errors import TenonError
+from tenon.cli import install
+from tenon.world import claude_settings, launcher, machine, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from tenon.cli.out import Out
+    from tenon.world.machine import Machine
+    from tenon.world.record import Record
+
+HELP = """Takes away exactly what `tenon install` wrote: the command, the keys in Claude Code's settings, its own launcher.
+What you have changed since stays. Memories stay too, unless you name the agent to purge and type its name again."""
+EXAMPLES = """tenon uninstall                ask, then take everything back
+tenon uninstall --dry-run      only say what would be taken away
+tenon uninstall --purge work   also delete all that the agent «work» remembers"""
+TOLD = {
+    "restored": "given back to the byte",
+    "removed": "taken out; later changes of yours stay",
+    "gone": "was gone already",
+    "kept": "has been changed since and stays",
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's own arguments."""
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be taken away and change nothing")
+    parser.add_argument("--purge", metavar="AGENT", default="", help="delete this agent's memories and archive for good; asks for the name once more")
+
+
+def run(options: argparse.Namespace, out: Out) -> int:
+    """Takes back, then purges when asked to."""
+    return uninstall(machine.here(), options, out)
+
+
+def uninstall(here: Machine, options: argparse.Namespace, out: Out) -> int:
+    """The exit code: 0 also when nothing was installed."""
+    kept = record.load(here.tenon_home)
+    agent = paths.agent_name(options.purge) if options.purge else ""
+    if agent and not os.path.isdir(paths.agent_folder(agent)):
+        raise TenonError(f"there is no agent '{agent}'; `tenon agents` lists them")
+    if kept.is_empty() and not os.path.exists(kept.path):
+        out.line("nothing was installed by `tenon install`")
+    elif options.dry_run or out.confirm(_question(kept), options.yes):
+        _take_back(here, kept, out, dry=options.dry_run)
+    else:
+        out.line("nothing was taken away")
+        return 0
+    if agent:
+        _purge(agent, out, dry=options.dry_run)
+    _closing(here, kept, out, dry=options.dry_run)
+    return 0
+
+
+def _question(kept: Record) -> str:
+    things = [".".join(edit.keys) + " in " + edit.path for edit in kept.edits] + list(kept.links)
+    if kept.files:
+        things.append(f"{len(kept.files)} copied files")
+    return "take away " + (", ".join(things) or "Tenon's launcher") + "?"
+
+
+def _take_back(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
+    """Newest first: each edit finds the file as it left it. What is done is struck from the record at once."""
+    for edit in reversed(kept.edits[:]):
+        how = claude_settings.take(edit, dry=dry)
+        told = "would be taken out" if dry and how in ("restored", "removed") else TOLD[how]
+        out.line(f"{'.'.join(edit.keys)} in {edit.path}: {told}")
+        if not dry:
+            kept.edits.remove(edit)
+            kept.save()
+    for path, target in list(kept.links.items()):
+        if dry:
+            out.line(f"{path}: would be removed")
+            continue
+        out.line(f"{path}: {'removed' if launcher.unlink(path, target) else 'is not as it was put there, so it stays'}")
+        del kept.links[path]
+        kept.save()
+    if dry:
+        if kept.files:
+            out.line(f"{len(kept.files)} copied files would be removed, those you changed would stay")
+        return
+    for path in install.drop_files(kept):
+        out.line(f"{path}: has been changed since and stays")
+    for path in (here.launcher, kept.path):
+        if os.path.exists(path):
+            os.remove(path)
+    kept.drop_folders()
+
+
+def _purge(agent: str, out: Out, *, dry: bool) -> None:
+    folder = paths.agent_folder(agent)
+    if dry:
+        out.line(f"{folder}: would be deleted with all that '{agent}' remembers")
+        return
+    out.say(f"This deletes everything that the agent '{agent}' remembers, in {folder}. Type the agent's name to go on:")
+    if sys.stdin.readline().strip() != agent:
+        raise TenonError(f"that is not '{agent}', so its memories stay in {folder}")
+    if os.path.islink(folder):
+        raise TenonError(f"{folder} is a symbolic link; remove what it points to by hand")
+    shutil.rmtree(folder)
+    out.line(f"{folder}: deleted")
+
+
+def _closing(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
+    agents = os.path.join(here.tenon_home, "agents")
+    if os.path.isdir(agents) and os.listdir(agents):
+        out.line(f"Memories are kept in {here.tenon_home}; `tenon install` finds them again.")
+    elif not dry:
+        for folder in (agents, here.tenon_home):
+            if os.path.isdir(folder) and not os.listdir(folder):
+                os.rmdir(folder)
+    try:
+        names = [name for name, on in machine.enabled(claude_settings.read(here.settings)).items() if on]
+    except TenonError:
+        names = []
+    for name in names:
+        out.line(f"The plugin itself is removed with: claude plugin uninstall {name}")

@@ -1,0 +1,134 @@
+"""What can still be read of a damaged store, copied row by row into a fresh one; the damaged file is kept."""
+from __future__ import annotations
+
+import json
+import os
+
+from tenon.base.lean import sqlite
+from tenon.store import db, migrate, reindex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from tenon.store.db import Store
+
+# In the order in which rows point to each other.
+TABLES = (
+    "repository", "place", "session", "turn", "line", "feed", "consolidated", "summary", "memory", "revision", "lineage", "edge", "episode",
+    "procedure", "task", "handoff", "journal", "shown", "tombstone", "deed", "meta",
+)  # fmt: skip
+COLUMNS = "PRAGMA table_info({})"
+FORWARDS = "SELECT {} FROM {} ORDER BY rowid"
+BACKWARDS = "SELECT {} FROM {} ORDER BY rowid DESC"
+AS_IT_COMES = "SELECT {} FROM {}"
+ADD = "INSERT OR REPLACE INTO {} ({}) VALUES ({})"
+ADD_ONCE = "INSERT OR IGNORE INTO {} ({}) VALUES ({})"
+RESCUED = "INSERT INTO deed (at, what, ref, note) VALUES (?, 'rescue', '', ?)"
+
+
+class Rescue:
+    """How it went: rows saved per table, tables that could not be read to their end, and where the damaged file is now."""
+
+    __slots__ = ("rows", "broken", "kept")
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+        self.broken: list[str] = []
+        self.kept = ""
+
+
+def rescue(path: str, stamp: str, now: float) -> Rescue:
+    """Puts a fresh store with every readable row in the place of the damaged one, which becomes <path>.damaged-<stamp>.
+
+    Nothing is moved before the fresh store is whole. Raises TenonError or OSError when that cannot be done.
+    """
+    found = Rescue()
+    fresh = f"{path}.rescued-{stamp}"
+    found.kept = f"{path}.damaged-{stamp}"
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(fresh + suffix):
+            os.remove(fresh + suffix)
+    with db.open_store(fresh) as store:
+        store.execute("PRAGMA foreign_keys = OFF")  # what a lost row pointed from is still worth having
+        old = _open(path)
+        if old is not None:
+            try:
+                for table in TABLES:
+                    _copy(old, store, table, found)
+            finally:
+                old.close()
+        reindex.rebuild(store)
+        store.execute(RESCUED, (now, f"{sum(found.rows.values())} rows"))
+        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for suffix in ("-wal", "-shm", ""):
+        if os.path.exists(path + suffix):
+            os.replace(path + suffix, found.kept + suffix)
+    os.replace(fresh, path)
+    return found
+
+
+def _open(path: str) -> sqlite.Connection | None:
+    address = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?mode=ro"
+    try:
+        con = sqlite.connect(address, isolation_level=None, uri=True)
+        con.text_factory = lambda data: data.decode("utf-8", "replace")
+        version = con.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite.Error:
+        return None
+    return con if version <= migrate.NEWEST else None
+
+
+def _copy(old: sqlite.Connection, store: Store, table: str, found: Rescue) -> None:
+    try:
+        there = {row[1] for row in old.execute(COLUMNS.format(table))}
+    except sqlite.Error:
+        there = set()
+    names = [str(row[1]) for row in store.rows(COLUMNS.format(table)) if row[1] in there]
+    if not names:
+        found.broken.append(table)
+        return
+    columns = ", ".join(names)
+    add = (ADD if table == "meta" else ADD_ONCE).format(table, columns, ", ".join("?" * len(names)))
+    saved = 0
+    with store.transaction():
+        for row in _readable(old, table, columns, found):
+            try:
+                saved += store.execute(add, _sound(table, names, row)).rowcount
+            except sqlite.Error:
+                continue  # there already, or not a row any more
+    found.rows[table] = saved
+
+
+def _readable(old: sqlite.Connection, table: str, columns: str, found: Rescue) -> Iterator[tuple[Any, ...]]:
+    """The rows up to the first damaged page, and, where rows have numbers, those after the last one."""
+    for query in (FORWARDS, BACKWARDS):
+        try:
+            cursor = old.execute(query.format(columns, table))
+        except sqlite.OperationalError:
+            query, cursor = AS_IT_COMES, old.execute(AS_IT_COMES.format(columns, table))
+        except sqlite.Error:
+            break
+        try:
+            yield from cursor
+        except sqlite.Error:
+            if table not in found.broken:
+                found.broken.append(table)
+            if query == AS_IT_COMES:
+                return
+        else:
+            return
+
+
+def _sound(table: str, names: list[str], row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row; a turn whose content cannot be read any more is one without content."""
+    if table != "turn":
+        return row
+    fields = dict(zip(names, row))
+    try:
+        if not isinstance(json.loads(fields["content"]), list):
+            raise TypeError("not a list of blocks")
+    except (ValueError, TypeError):
+        fields["content"], fields["forgotten"] = "[]", fields["at"]
+    return tuple(fields[name] for name in names)

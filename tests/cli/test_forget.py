@@ -1,0 +1,101 @@
+"""`tenon forget`: shows, asks, removes, and it stays gone."""
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from tests.cli.conftest import DOOR, PYTHON, Tenon
+
+SECRET = "Quetzalcoatl"
+
+
+def everything_stored(tenon: Tenon) -> bytes:
+    """Every byte of every file in Tenon's home."""
+    return b"".join(path.read_bytes() for path in sorted((tenon.home / ".tenon").rglob("*")) if path.is_file())
+
+
+def test_a_memory_is_forgotten_for_good(tenon: Tenon) -> None:
+    """It cannot be written again, except on purpose."""
+    ref = tenon.written(f"the vault is {SECRET}")
+    result = tenon("forget", ref, "--yes")
+
+    assert (0, True) == (result.code, "Forgotten." in result.out), result.err
+    assert "" == tenon.ok("recall", "vault").out
+    assert SECRET.lower().encode() not in everything_stored(tenon).lower()
+    refused = tenon("write", f"the vault is {SECRET}")
+    assert (1, True) == (refused.code, "tenon write --again" in refused.err)
+    tenon.ok("write", f"the vault is {SECRET}", "--again")
+    assert ref in tenon.ok("recall", "vault").out
+
+
+def test_a_dry_run_changes_nothing(tenon: Tenon) -> None:
+    """It shows what would go."""
+    ref = tenon.written(f"the vault is {SECRET}")
+
+    assert f"This would be forgotten:\n  {ref} [short fact] «the vault is {SECRET}»\n" == tenon.ok("forget", ref, "--dry-run").out
+    assert [{"what": f"{ref} [short fact] «the vault is {SECRET}»", "forgotten": False}] == tenon.ok("forget", ref, "--dry-run", "--json").records
+    assert ref in tenon.ok("recall", "vault").out
+
+
+def test_without_a_terminal_it_wants_to_be_told_yes(tenon: Tenon) -> None:
+    """Exit code 1, and nothing is gone."""
+    ref = tenon.written(f"the vault is {SECRET}")
+
+    result = tenon("forget", ref)
+
+    assert (1, True) == (result.code, "say --yes" in result.err)
+    assert ref in tenon.ok("recall", "vault").out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")
+@pytest.mark.parametrize(("answer", "code", "gone"), [(b"y\n", 0, True), (b"\n", 1, False)])
+def test_on_a_terminal_it_asks(tenon: Tenon, answer: bytes, code: int, gone: bool) -> None:
+    """Yes is yes, anything else is no."""
+    import pty
+
+    ref = tenon.written(f"the vault is {SECRET}")
+    main, side = pty.openpty()
+    try:
+        run = subprocess.Popen(
+            [PYTHON, DOOR, "forget", ref], stdin=side, stdout=subprocess.DEVNULL, stderr=side, cwd=tenon.project, env=tenon.environment()
+        )
+        told = b""
+        while b"[y/N]" not in told:
+            told += os.read(main, 1000)
+        os.write(main, answer)
+        assert code == run.wait(60)
+    finally:
+        os.close(main)
+        os.close(side)
+
+    assert gone == (tenon.ok("recall", "vault").out == "")
+
+
+def test_a_text_is_forgotten_wherever_it_stands(tenon: Tenon) -> None:
+    """Read from stdin, never from a flag; from memories, turns and summaries; and not brought back by another import."""
+    talk = tenon.talk()
+    talk.prompt(f"Remember that the staging vault is {SECRET}")
+    talk.reply("I will.")
+    talk.prompt("What else is there to do here today?")
+    talk.reply("Nothing else.")
+    tenon.ok("import")
+    tenon.written(f"the vault is {SECRET}")
+    tenon.written("the gateway is 8443")
+    tenon.ok("recall", SECRET, "--archive")
+
+    result = tenon("forget", "--text", "-", "--yes", given=SECRET.upper() + "\n")
+
+    assert 0 == result.code, result.err
+    assert "transcript of that session still has it" in result.err
+    assert SECRET.lower().encode() not in everything_stored(tenon).lower()
+    tenon.ok("import")
+    assert "" == tenon.ok("recall", SECRET, "--archive").out
+    assert "8443" in tenon.ok("recall", "gateway").out
+    assert "Nothing that is stored contains that text" in tenon("forget", "--text", "-", "--yes", given=SECRET).err
+
+
+def test_the_text_is_never_a_value_of_a_flag(tenon: Tenon) -> None:
+    """It would stand in the shell's history."""
+    assert 2 == tenon("forget", "--text", SECRET).code

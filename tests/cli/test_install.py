@@ -1,0 +1,388 @@
+"""`tenon install` and `tenon uninstall`: asked for, written down, done once, and taken back to the byte."""
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from tenon.base.errors import TenonError
+from tenon.cli import install, uninstall
+from tenon.cli.out import Out
+from tenon.world import claude_settings, launcher, machine, record
+from tenon.world.machine import Machine
+from tenon.world.python import Found
+from tests.cli.conftest import ROOT, Tenon
+
+RULE = "mcp__plugin_tenon_memory__*"
+MINE = '// my settings\n{\n  "model": "opus", // keep\n  "permissions": {\n    "allow": ["Bash(ls)"], // safe\n  },\n}\n'
+GOOD = Found("3.11.7", "/usr/bin/python3")
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """Everything below a folder: what each file holds, where each link leads."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            found[name] = "-> " + os.readlink(path)
+        else:
+            found[name] = "folder" if path.is_dir() else sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def settings(tenon: Tenon) -> Path:
+    """Claude Code's settings in the home."""
+    path = tenon.home / ".claude" / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    return path
+
+
+def here(home: Path, root: str = str(ROOT), *, windows: bool = False) -> Machine:
+    """A machine in a temporary folder."""
+    return Machine(
+        user_home=str(home), tenon_home=str(home / ".tenon"), claude_home=str(home / ".claude"), root=root,
+        bin_dir=str(home / ".local" / "bin"), windows=windows, search=[],
+    )  # fmt: skip
+
+
+def options(**more: object) -> argparse.Namespace:
+    """What the command line says when it says only --yes."""
+    plain = {"yes": True, "dry_run": False, "no_link": False, "no_statusline": False, "no_permission": False, "skills_copy": False, "purge": ""}
+    return argparse.Namespace(**{**plain, **more})
+
+
+def run(where: Machine, probe: object = None, **more: object) -> tuple[int, str]:
+    """How an install ends: its code and what it said."""
+    said = io.StringIO()
+    code = install.install(where, options(**more), Out(said, said), probe or (lambda command: GOOD))  # type: ignore[arg-type]
+    return code, said.getvalue()
+
+
+def take_back(where: Machine, monkeypatch: pytest.MonkeyPatch, **more: object) -> str:
+    """What an uninstall says."""
+    monkeypatch.setenv("TENON_HOME", where.tenon_home)
+    said = io.StringIO()
+    assert 0 == uninstall.uninstall(where, options(**more), Out(said, said))
+    return said.getvalue()
+
+
+@pytest.mark.parametrize("text", [None, "{}", MINE, '\ufeff{\r\n\t"a": 1\r\n}\r\n'])
+def test_install_and_uninstall_leave_the_home_as_it_was(tenon: Tenon, text: str | None) -> None:
+    """Every file, link and folder, byte for byte; done twice it is done once."""
+    if text is not None:
+        settings(tenon).write_bytes(text.encode("utf-8"))
+    before = tree(tenon.home)
+
+    tenon.ok("install", "--yes")
+    once = tree(tenon.home)
+    again = tenon.ok("install", "--yes")
+    twice = tree(tenon.home)
+    tenon.ok("uninstall", "--yes")
+
+    assert once == twice
+    assert "done" not in again.out
+    assert before == tree(tenon.home)
+
+
+def test_the_command_runs_by_its_link(tenon: Tenon) -> None:
+    """From anywhere, and knows the home it belongs to."""
+    tenon.ok("install", "--yes")
+    link = tenon.home / ".local" / "bin" / "tenon"
+    done = subprocess.run([sys.executable, str(link), "paths", "--json"], capture_output=True, env=tenon.environment(), check=False)
+
+    assert 0 == done.returncode, done.stderr
+    assert str(ROOT) == json.loads(done.stdout)["plugin"]
+
+
+def test_nothing_is_written_where_nobody_can_agree(tenon: Tenon) -> None:
+    """Without a terminal and without --yes."""
+    before = tree(tenon.home)
+    done = tenon("install")
+
+    assert (1, True) == (done.code, "say --yes" in done.err)
+    assert before == tree(tenon.home)
+
+
+def test_a_dry_run_says_each_change_and_makes_none(tenon: Tenon) -> None:
+    """The foreign files are named."""
+    settings(tenon).write_text(MINE, encoding="utf-8")
+    before = tree(tenon.home)
+    told = tenon.ok("install", "--dry-run").out
+
+    assert before == tree(tenon.home)
+    assert [True, True, True] == [word in told for word in ("put the command at", "set statusLine in", f"add {RULE}")]
+    assert "claude plugin install tenon@tenon" in told
+
+
+def test_a_status_line_of_the_users_own_stays(tenon: Tenon) -> None:
+    """And install says how to add to it."""
+    settings(tenon).write_text('{"statusLine": {"type": "command", "command": "mine"}}', encoding="utf-8")
+    told = tenon.ok("install", "--yes").out
+
+    assert "mine" == claude_settings.read(str(settings(tenon)))["statusLine"]["command"]
+    assert "you have one, and it stays" in told
+    assert "tenon' statusline" in told
+
+
+def test_a_strangers_command_of_that_name_stays(tenon: Tenon) -> None:
+    """Another folder can be chosen."""
+    other = tenon.home / ".local" / "bin" / "tenon"
+    other.parent.mkdir(parents=True)
+    other.write_text("#!/bin/sh\n", encoding="utf-8")
+    told = tenon.ok("install", "--yes").out
+    tenon.ok("install", "--yes", "--bin-dir", str(tenon.home / "my bin"))
+
+    assert "is not Tenon's, so it is left alone" in told
+    assert "#!/bin/sh\n" == other.read_text(encoding="utf-8")
+    assert (tenon.home / "my bin" / "tenon").is_symlink() or os.name == "nt"
+
+
+def test_settings_that_cannot_be_parsed_are_named_and_untouched(tenon: Tenon) -> None:
+    """With the line."""
+    settings(tenon).write_text('{\n  "a": }\n', encoding="utf-8")
+    done = tenon("install", "--yes")
+
+    assert 1 == done.code
+    assert "line 2: a value is expected" in done.err
+    assert '{\n  "a": }\n' == settings(tenon).read_text(encoding="utf-8")
+
+
+def test_two_checkouts_make_one_of_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commented settings stay valid, no path of a checkout is in them, and one uninstall takes all of it."""
+    home = tmp_path / "zoë home"
+    (home / ".claude").mkdir(parents=True)
+    path = home / ".claude" / "settings.json"
+    path.write_text(MINE, encoding="utf-8")
+    before = tree(home)
+    roots = [str(tmp_path / "plugin ä"), str(tmp_path / "plugin ö")]
+
+    for root in roots:
+        assert 0 == run(here(home, root))[0]
+    found, text = claude_settings.read(str(path)), path.read_text(encoding="utf-8")
+
+    assert ["Bash(ls)", RULE] == found["permissions"]["allow"]
+    assert (1, 1) == (text.count("statusLine"), text.count(RULE))
+    assert "plugin ö" not in text
+    assert roots[1] == record.load(str(home / ".tenon")).root
+    take_back(here(home), monkeypatch)
+    assert before == tree(home)
+
+
+def test_a_moved_home_moves_the_status_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The older edit is taken back first."""
+    home = tmp_path
+    run(here(home))
+    shutil.move(str(home / ".tenon"), str(home / "moved"))
+    moved = here(home)
+    moved.tenon_home = str(home / "moved")
+    run(moved)
+
+    assert launcher.status_command(moved) == claude_settings.read(moved.settings)["statusLine"]["command"]
+    assert 1 == len([edit for edit in record.load(moved.tenon_home).edits if edit.keys == ["statusLine"]])
+    take_back(moved, monkeypatch)
+    assert not Path(moved.settings).exists()
+
+
+def test_what_the_user_changed_since_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule added beside ours, a status line of their own, a command replaced."""
+    where = here(tmp_path)
+    run(where)
+    text = Path(where.settings).read_text(encoding="utf-8").replace(f'"{RULE}"', f'"Read",\n      "{RULE}"').replace(launcher.status_command(where), "mine")
+    Path(where.settings).write_text(text, encoding="utf-8")
+    os.remove(where.link)
+    Path(where.link).write_text("theirs", encoding="utf-8")
+
+    told = take_back(where, monkeypatch)
+
+    assert {"statusLine": {"type": "command", "command": "mine"}, "permissions": {"allow": ["Read"]}} == claude_settings.read(where.settings)
+    assert "theirs" == Path(where.link).read_text(encoding="utf-8")
+    assert [True, True] == [word in told for word in ("has been changed since and stays", "is not as it was put there")]
+
+
+def test_memories_outlive_an_uninstall(tenon: Tenon) -> None:
+    """And it says where they are."""
+    tenon.ok("install", "--yes")
+    tenon.written("we deploy on Fridays only")
+    told = tenon.ok("uninstall", "--yes").out
+
+    assert f"Memories are kept in {tenon.home / '.tenon'}" in told
+    assert "we deploy on Fridays only" in tenon.ok("recall", "deploy Fridays").out
+
+
+def test_purge_wants_the_name_typed_again(tenon: Tenon) -> None:
+    """A wrong name keeps everything."""
+    tenon.written("we deploy on Fridays only")
+    folder = tenon.home / ".tenon" / "agents" / "default"
+
+    wrong = tenon("uninstall", "--yes", "--purge", "default", given="defaults\n")
+    kept = folder.is_dir()
+    unknown = tenon("uninstall", "--yes", "--purge", "nobody", given="nobody\n")
+    right = tenon.ok("uninstall", "--yes", "--purge", "default", given="default\n")
+
+    assert (1, True, 1) == (wrong.code, kept, unknown.code)
+    assert "there is no agent 'nobody'" in unknown.err
+    assert (False, True) == (folder.exists(), f"{folder}: deleted" in right.out)
+
+
+def test_an_uninstall_without_an_install_says_so(tenon: Tenon) -> None:
+    """And makes nothing."""
+    assert "nothing was installed" in tenon.ok("uninstall").out
+    assert {} == tree(tenon.home)
+
+
+@pytest.fixture()
+def cached(tmp_path: Path) -> Path:
+    """A home with an installed launcher, and two versions of the plugin in Claude Code's cache."""
+    home = tmp_path / "a höme"
+    for version in ("0.1.0", "0.10.0", "0.9.0"):
+        copy = home / ".claude" / "plugins" / "cache" / "tenon" / "tenon" / version
+        (copy / "bin").mkdir(parents=True)
+        (copy / "bin" / "tenon").write_text(f"import os\nprint({version!r}, os.environ.get('TENON_HOME'))\n", encoding="utf-8")
+    run(here(home, str(home / ".claude" / "plugins" / "cache" / "tenon" / "tenon" / "0.1.0")))
+    return home
+
+
+def launched(home: Path) -> str:
+    """What the launcher starts."""
+    env = {"HOME": str(home), "USERPROFILE": str(home), "PATH": os.environ["PATH"]}
+    done = subprocess.run([sys.executable, "-I", "-S", str(home / ".tenon" / "bin" / "tenon"), "x"], capture_output=True, env=env, check=False)
+    return (done.stdout + done.stderr).decode().strip()
+
+
+def test_the_launcher_follows_updates(cached: Path) -> None:
+    """The newest version, whichever was installed from; an orphaned one only when there is no other; none is a sentence."""
+    cache = cached / ".claude" / "plugins" / "cache" / "tenon" / "tenon"
+    first = launched(cached)
+    (cache / "0.10.0" / ".orphaned_at").touch()
+    second = launched(cached)
+    for version in ("0.1.0", "0.9.0"):
+        shutil.rmtree(cache / version)
+    third = launched(cached)
+    shutil.rmtree(cache)
+
+    assert ("0.10.0 None", "0.9.0 None", "0.10.0 None") == (first, second, third)
+    assert "the plugin is not installed any more" in launched(cached)
+
+
+def test_settings_name_no_version_of_the_plugin(cached: Path) -> None:
+    """So nothing breaks when Claude Code deletes an old version."""
+    text = (cached / ".claude" / "settings.json").read_text(encoding="utf-8")
+
+    assert "cache" not in text
+    assert "0.1.0" not in text
+
+
+def test_a_copy_for_the_skills_folder_runs_and_goes_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without tests and history; what the user changed in it stays."""
+    home = tmp_path / "a höme"
+    home.mkdir()
+    where = here(home)
+    before = tree(home)
+    run(where, skills_copy=True)
+    copy = Path(where.skills_copy)
+    names = {path.name for path in copy.iterdir()}
+    done = subprocess.run([sys.executable, "-I", "-S", str(copy / "bin" / "tenon"), "--version"], capture_output=True, check=False)
+    once = {name: held for name, held in tree(home).items() if "__pycache__" not in name}
+    run(where, skills_copy=True)
+
+    assert {"plugin.json", ".claude-plugin", ".mcp.json", "hooks", "scripts", "bin", "mcp_server", "LICENSE"} <= names
+    assert set() == names & {"tests", "bench", ".git", ".ci"}
+    assert b"tenon 0.1.0" == done.stdout.strip()
+    assert once == {name: held for name, held in tree(home).items() if "__pycache__" not in name}
+    take_back(where, monkeypatch)
+    assert before == tree(home)
+
+
+def test_a_strangers_skill_of_that_name_stays(tmp_path: Path) -> None:
+    """It was not put there by install."""
+    where = here(tmp_path)
+    Path(where.skills_copy).mkdir(parents=True)
+    (Path(where.skills_copy) / "SKILL.md").write_text("mine", encoding="utf-8")
+    _, told = run(where, skills_copy=True)
+
+    assert ["SKILL.md"] == os.listdir(where.skills_copy)
+    assert "is left alone" in told
+
+
+def test_windows_gets_a_cmd_file_and_a_python3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where python3 is only the shop's stub; both go again."""
+    folder = tmp_path / "Python 3"
+    folder.mkdir()
+    (folder / "python.exe").write_bytes(b"MZ")
+    home = tmp_path / "Zoë"
+    home.mkdir()
+    before = tree(tmp_path)
+    where = here(home, windows=True)
+
+    def probe(command: list[str]) -> Found:
+        if command == ["python3"] and not (folder / "python3.exe").exists():
+            return Found(problem="python3 is there but is no working Python (exit 9009)")
+        return Found("3.12.1", str(folder / "python.exe"))
+
+    code, told = run(where, probe)
+    text = Path(where.link).read_bytes()
+
+    assert (0, b"MZ") == (code, (folder / "python3.exe").read_bytes())
+    assert "make " + str(folder / "python3.exe") in told
+    assert b"%USERPROFILE%" in text
+    assert b"\r\n" in text
+    assert text.decode("ascii").startswith("@echo off")
+    assert '"' in claude_settings.read(where.settings)["statusLine"]["command"]
+    take_back(where, monkeypatch)
+    assert before == tree(tmp_path)
+
+
+def test_no_python_at_all_is_said_with_the_way_out(tmp_path: Path) -> None:
+    """On Windows and elsewhere."""
+    missing = Found(problem="python3 is not on the PATH")
+
+    assert "install Python from python.org" in run(here(tmp_path / "w", windows=True), lambda command: missing)[1]
+    assert "install Python 3.9 or newer" in run(here(tmp_path / "l"), lambda command: missing)[1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell script as a program")
+def test_a_stub_is_not_a_python(tmp_path: Path) -> None:
+    """A name on the PATH proves nothing."""
+    from tenon.world.python import probe
+
+    stub = tmp_path / "python3"
+    stub.write_text("#!/bin/sh\necho 'Python was not found' >&2\nexit 49\n", encoding="utf-8")
+    stub.chmod(0o700)
+
+    assert f"{stub} is there but is no working Python (exit 49: Python was not found)" == probe([str(stub)]).problem
+    assert f"{tmp_path / 'none'} is not on the PATH" == probe([str(tmp_path / "none")]).problem
+    assert "" == probe([sys.executable]).problem
+
+
+def test_a_record_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """Nothing is guessed."""
+    where = here(tmp_path)
+    run(where)
+    (tmp_path / ".tenon" / "install.json").write_text("[]", encoding="utf-8")
+
+    with pytest.raises(TenonError, match="install.json cannot be read"):
+        run(where)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
+def test_what_install_writes_is_the_owners_alone(tmp_path: Path) -> None:
+    """Launcher, record and settings."""
+    where = here(tmp_path)
+    run(where)
+    modes = [stat.S_IMODE(os.stat(path).st_mode) for path in (where.launcher, where.settings, tmp_path / ".tenon" / "install.json", tmp_path / ".tenon")]
+
+    assert [0o700, 0o600, 0o600, 0o700] == modes
+
+
+def test_enabled_copies_are_known_by_their_names() -> None:
+    """Of other plugins nothing is said."""
+    assert {"tenon@tenon": True, "tenon@x": False} == machine.enabled({"enabledPlugins": {"tenon@tenon": True, "tenon@x": False, "other@x": True}})

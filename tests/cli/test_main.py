@@ -1,0 +1,199 @@
+"""The command as such: help, exit codes, streams, the door."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tenon import __version__
+from tenon.cli.main import VERBS
+from tests.cli.conftest import DOOR, PYTHON, PYTHONS, ROOT, Tenon
+
+READING = ("recall", "why", "status", "agents", "alias", "config", "paths", "doctor")
+
+
+def test_the_bare_command_shows_short_help(tenon: Tenon) -> None:
+    """Every verb, and where to read on."""
+    result = tenon.ok()
+
+    assert set(VERBS) <= set(result.out.split())
+    assert (True, "") == (len(result.out.splitlines()) < 40, result.err)
+    assert result.out == tenon.ok("--help").out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself_with_examples_first(tenon: Tenon, verb: str) -> None:
+    """Two at least, before the arguments; and every reading verb speaks JSON."""
+    told = tenon.ok(verb, "-h").out
+    before = told.split("arguments:")[0].split("options:")[0]
+
+    assert before.count(f"tenon {verb} ") + before.count(f"tenon {verb}\n") + before.count(f" {verb} ") >= 3  # the usage and two examples
+    assert (verb not in READING) or "--json" in told
+
+
+def test_the_version_is_the_library_s(tenon: Tenon) -> None:
+    """On stdout."""
+    assert f"tenon {__version__}\n" == tenon.ok("--version").out
+
+
+@pytest.mark.parametrize(
+    "wrong", [("recal", "x"), ("recall",), ("recall", "x", "-k", "many"), ("write",), ("--colour",), ("why", "--cue", "x"), ("forget",), ("alias", "one")]
+)
+def test_wrong_usage_is_told_apart(tenon: Tenon, wrong: tuple[str, ...]) -> None:
+    """Exit code 2, a line on stderr, nothing on stdout."""
+    result = tenon(*wrong)
+
+    assert (2, "", True) == (result.code, result.out, "error:" in result.err)
+
+
+def test_a_wrong_verb_names_the_nearest(tenon: Tenon) -> None:
+    """As a hint, not by doing it."""
+    assert "did you mean 'recall'?" in tenon("recal", "x").err
+
+
+def test_a_refusal_is_one_sentence_on_stderr(tenon: Tenon) -> None:
+    """Exit code 1, no traceback."""
+    tenon.written("something")
+    result = tenon("reinforce", "mnosuchone")
+
+    assert (1, "", "tenon reinforce: there is no memory 'mnosuchone'; ids look like m7k2p9qxa and come from recall\n") == (result.code, result.out, result.err)
+
+
+def test_a_fault_of_ours_is_noted_and_says_where(tenon: Tenon, tmp_path: Path) -> None:
+    """Exit code 3; doctor finds it later."""
+    copy = tmp_path / "copy"
+    for part in ("bin", "scripts"):
+        shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "scripts" / "tenon" / "cli" / "paths.py").write_text(
+        "HELP = EXAMPLES = 'x'\ndef arguments(parser): pass\ndef run(options, out): raise KeyError('lost')\n", encoding="utf-8"
+    )
+
+    result = tenon("paths", start=(PYTHON, "-I", "-S", str(copy / "bin" / "tenon")))
+
+    log = tenon.home / ".tenon" / "faults.log"
+    assert (3, "") == (result.code, result.out)
+    assert f"a fault of Tenon itself (KeyError: 'lost'); it is noted in {log}" in result.err
+    assert ("tenon paths", "KeyError") == tuple(json.loads(log.read_text(encoding="utf-8"))[name] for name in ("door", "error"))
+
+
+def test_a_damaged_store_is_a_sentence_and_no_fault(tenon: Tenon) -> None:
+    """The way out is in it."""
+    tenon.written("something")
+    store = tenon.home / ".tenon" / "agents" / "default" / "tenon.db"
+    store.write_bytes(b"this is no database, whatever it is called" * 100)
+
+    result = tenon("recall", "something")
+
+    assert (1, True) == (result.code, "is damaged" in result.err), result.err
+
+
+def test_reading_before_anything_is_stored_finds_nothing(tenon: Tenon) -> None:
+    """That is no fault, and nothing is made by it."""
+    for verb in (("recall", "anything"), ("why",), ("status",), ("agents",), ("alias",), ("paths",), ("config",)):
+        assert 0 == tenon(*verb).code, verb
+
+    assert not (tenon.home / ".tenon").exists()
+
+
+def test_options_for_all_stand_before_or_after_the_verb(tenon: Tenon) -> None:
+    """--agent chooses whose memory."""
+    tenon.ok("--agent", "reviewer", "write", "Reviewers like small changes")
+
+    assert "small changes" in tenon.ok("recall", "changes", "--agent", "reviewer").out
+    assert "" == tenon.ok("recall", "changes").out
+    assert 1 == tenon("recall", "changes", "--agent", "../evil").code
+
+
+def test_colour_is_for_terminals_alone(tenon: Tenon) -> None:
+    """Off in a pipe; on when asked for; NO_COLOR stands against automatic colour."""
+    tenon.written("coloured words")
+
+    assert "\033[" not in tenon.ok("recall", "words").out
+    assert "\033[1m" in tenon.ok("recall", "words", "--color", "always").out
+    assert "\033[" not in tenon.ok("recall", "words", "--color=never").out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")
+@pytest.mark.parametrize(("env", "coloured"), [({"TERM": "xterm"}, True), ({"TERM": "dumb"}, False), ({"TERM": "xterm", "NO_COLOR": "1"}, False)])
+def test_colour_on_a_terminal(tenon: Tenon, env: dict[str, str], coloured: bool) -> None:
+    """Unless the environment says otherwise."""
+    import pty
+
+    tenon.written("coloured words")
+    main, side = pty.openpty()
+    try:
+        subprocess.run(
+            [PYTHON, DOOR, "recall", "words"], stdout=side, stderr=side, cwd=tenon.project, env={**tenon.environment(), **env}, timeout=60, check=True
+        )
+        told = os.read(main, 10_000)
+    finally:
+        os.close(main)
+        os.close(side)
+
+    assert coloured == (b"\033[1m" in told)
+
+
+def test_output_is_utf_8_whatever_the_locale(tenon: Tenon) -> None:
+    """And input too."""
+    tenon.env = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    tenon.ok("write", "-", given="Grüße aus 東京 🌍")
+
+    assert "Grüße aus 東京 🌍" in tenon.ok("recall", "Grüße").out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="head")
+def test_a_reader_that_leaves_is_no_fault(tenon: Tenon) -> None:
+    """`tenon … | head -1` is quiet."""
+    tenon.written("word " * 1500)
+    pipe = subprocess.Popen(
+        [PYTHON, DOOR, "recall", "word"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tenon.project, env=tenon.environment()
+    )
+    assert pipe.stdout is not None
+    assert pipe.stderr is not None
+    pipe.stdout.close()
+
+    assert (b"", 0) == (pipe.stderr.read(), pipe.wait(60))
+    pipe.stderr.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege")
+def test_the_door_works_through_links_and_from_anywhere(tenon: Tenon, tmp_path: Path) -> None:
+    """Linked into ~/.local/bin, twice over, with a plain python3."""
+    first, second = tmp_path / "bin one" / "tenon", tmp_path / "bin two" / "tenon"
+    for link, target in ((first, Path(DOOR)), (second, first)):
+        link.parent.mkdir()
+        link.symlink_to(os.path.relpath(target, link.parent))
+
+    result = tenon("paths", "--json", start=(PYTHON, str(second)), cwd=tmp_path)
+
+    assert (0, "", str(ROOT)) == (result.code, result.err, result.records[0]["plugin"])
+
+
+def test_nothing_of_the_user_s_python_is_imported(tenon: Tenon, tmp_path: Path) -> None:
+    """Neither the folder one is in, nor PYTHONPATH, nor the site's packages answer an import."""
+    for folder in (tenon.project, tmp_path / "own"):
+        folder.mkdir(exist_ok=True)
+        for name in ("argparse", "json", "sqlite3", "tenon"):
+            (folder / f"{name}.py").write_text("raise SystemExit('hijacked')\n", encoding="utf-8")
+    tenon.env = {"PYTHONPATH": str(tmp_path / "own")}
+
+    result = tenon("paths", start=(PYTHON, DOOR))
+
+    assert (0, "") == (result.code, result.err)
+
+
+@pytest.mark.parametrize("version", ["2.7.18", "3.6.15", "3.8.18"])
+def test_an_old_python_is_refused_with_a_sentence(tenon: Tenon, version: str) -> None:
+    """Not with a syntax error."""
+    old = PYTHONS / version / "bin" / "python"
+    if not old.exists():
+        pytest.skip(f"no Python {version} here")
+
+    result = tenon("recall", "x", start=(str(old), DOOR))
+
+    assert (1, "") == (result.code, result.out)
+    assert f"needs Python 3.9 or newer, and python3 is {version[:3]} here" in result.err

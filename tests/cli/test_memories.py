@@ -1,0 +1,181 @@
+"""recall, write, reinforce, episode: the verbs of memories."""
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from tests.cli.conftest import Tenon
+
+
+def test_what_was_written_is_recalled(tenon: Tenon) -> None:
+    """With tier, kind and id; a reason makes it long-term."""
+    ref = tenon.written(
+        "Staging is deployed from the release branch", "--reason", "the team decided", "--kind", "decision", "--source", "PR#41", "--source", "a.py"
+    )
+
+    result = tenon.ok("recall", "how", "do", "we", "deploy", "staging")
+
+    assert f"{ref}  long · decision · " in result.out
+    assert "    Staging is deployed from the release branch\n" in result.out
+    assert {"id": ref, "tier": "long", "type": "decision", "origin": "user"}.items() <= tenon.ok("recall", "staging", "--json").records[0].items()
+
+
+def test_no_hit_is_done(tenon: Tenon) -> None:
+    """Exit code 0, and the hint goes to stderr."""
+    tenon.written("something else entirely")
+
+    result = tenon("recall", "zebra")
+
+    assert (0, "") == (result.code, result.out)
+    assert "Nothing in memory fits that cue" in result.err
+
+
+def test_filters_narrow_and_everywhere_widens(tenon: Tenon) -> None:
+    """Tier, kind, number; the neighbour's memories only on request; agent-wide ones always."""
+    other = tenon.project.parent / "other"
+    other.mkdir()
+    here = tenon.written("harbour one")
+    long = tenon.written("harbour two", "--tier", "ltm", "--reason", "seen", "--kind", "gotcha")
+    there = tenon.written("harbour three", "--repo", str(other))
+    wide = tenon.written("harbour four", "--agent-wide")
+
+    def ids(*more: str) -> set[str]:
+        return {str(record["id"]) for record in tenon.ok("recall", "harbour", "--json", *more).records}
+
+    assert {here, long, wide} == ids()
+    assert {long} == ids("--tier", "long")
+    assert {long} == ids("--kind", "gotcha", "--kind", "lesson")
+    assert {here, long, wide, there} == ids("--everywhere")
+    assert {there, wide} == ids("--repo", str(other))
+    assert 1 == len(ids("-k", "1"))
+
+
+def test_a_hit_can_be_explained(tenon: Tenon) -> None:
+    """The parts of its score, and the words it shares."""
+    tenon.written("the gateway listens on 8443")
+
+    assert "score" in tenon.ok("recall", "gateway", "--explain").out
+    record = tenon.ok("recall", "gateway", "--explain", "--json").records[0]
+    assert ({"bm25", "match", "strength", "recency", "citations"}, ["gateway"]) == (set(record["parts"]), record["matched"])
+
+
+def test_one_memory_is_shown_in_full(tenon: Tenon) -> None:
+    """Its reason, its sources, and by what it was superseded."""
+    old = tenon.written("uses MongoDB", "--reason", "read in setup.py", "--source", "setup.py")
+    new = tenon.written("uses PostgreSQL", "--supersedes", old)
+
+    shown = tenon.ok("recall", "--id", old).out
+    record = tenon.ok("recall", "--id", old, "--json").records[0]
+
+    assert f"superseded by {new}: «uses PostgreSQL»" in shown
+    assert "read in setup.py" in shown
+    assert {"superseded_by": new, "status": "superseded", "sources": ["setup.py"], "history": []}.items() <= record.items()
+    assert 1 == tenon("recall", "--id", "mnosuchone").code
+
+
+def test_an_exchange_is_shown_in_full(tenon: Tenon) -> None:
+    """Found with --archive, then by its id."""
+    talk = tenon.talk()
+    talk.prompt("Which port does the gateway use?")
+    talk.reply("The gateway uses 8443.")
+    talk.prompt("Thanks, and the weather?")
+    tenon.ok("import")
+
+    assert "" == tenon.ok("recall", "gateway").out
+    hit = tenon.ok("recall", "gateway port", "--archive", "--json").records[0]
+    assert ("Which port does the gateway use?", "The gateway uses 8443.") == (hit["content"], hit["answered_by"])
+    turns = tenon.ok("recall", "--id", str(hit["id"]), "--json").records
+    assert ["Which port does the gateway use?", "The gateway uses 8443."] == [turn["content"] for turn in turns]
+    assert "weather" not in tenon.ok("recall", "--id", str(hit["id"])).out
+
+
+def test_any_cue_is_valid(tenon: Tenon) -> None:
+    """Whatever can be typed."""
+    tenon.written("something")
+
+    for cue in ('"', "AND OR NOT", "a*", "(x", "日本", "%", "'; DROP TABLE memory", "NEAR(a b)", "ﬀ", "-" * 3 + "x"):
+        assert 0 == tenon("recall", "--", cue).code, cue
+
+
+def test_a_recall_is_noted_in_the_journal(tenon: Tenon) -> None:
+    """As asked for by the user."""
+    ref = tenon.written("the gateway listens on 8443")
+    tenon.ok("recall", "gateway")
+
+    entry = tenon.ok("why", "--json").records[0]
+    assert ("command", ["gateway"], [ref]) == (entry["event"], entry["words"], [hit["id"] for hit in entry["hits"]])
+
+
+def test_a_store_that_cannot_be_written_is_read(tenon: Tenon) -> None:
+    """Locked by another process: the answer comes, the note of it is left out."""
+    tenon.written("the gateway listens on 8443")
+    path = tenon.home / ".tenon" / "agents" / "default" / "tenon.db"
+    path.chmod(0o400)
+
+    assert "8443" in tenon.ok("recall", "gateway").out
+
+
+def test_the_same_text_is_one_memory(tenon: Tenon) -> None:
+    """Said so, and exit code 0."""
+    ref = tenon.written("said twice")
+
+    assert f"{ref}  was known already; it is fresh again\n" == tenon.ok("write", "Said  twice").out
+
+
+def test_text_comes_from_stdin(tenon: Tenon) -> None:
+    """With a byte order mark and a last newline, as editors leave them."""
+    tenon.ok("write", "-", given="\ufefftyped in an editor\n")
+
+    assert "typed in an editor" == tenon.ok("recall", "editor", "--json").records[0]["content"]
+
+
+def test_what_the_model_writes_is_not_the_user_s(tenon: Tenon) -> None:
+    """In Claude Code's own shell the assistant writes, unless the command says otherwise."""
+    tenon.env = {"CLAUDECODE": "1"}
+    tenon.written("harbour one")
+    tenon.written("harbour two", "--origin", "user")
+
+    assert {"harbour one": "assistant", "harbour two": "user"} == {
+        str(hit["content"]): hit["origin"] for hit in tenon.ok("recall", "harbour", "--json").records
+    }
+
+
+def test_what_cannot_be_kept_is_refused(tenon: Tenon) -> None:
+    """Empty, long-term without a reason, long-term from outside; nothing is written."""
+    for wrong in (("",), ("x", "--tier", "long"), ("x", "--tier", "long", "--reason", "r", "--origin", "outside"), ("x", "--supersedes", "mnosuchone")):
+        assert 1 == tenon("write", *wrong).code, wrong
+
+    assert "" == tenon.ok("recall", "x").out
+
+
+def test_reinforcing_strengthens(tenon: Tenon) -> None:
+    """One citation each time; a factor out of range is refused."""
+    ref = tenon.written("proved right")
+
+    assert 1 == tenon.ok("reinforce", ref, "--json").records[0]["citations"]
+    assert f"{ref}  strength 1.00, proved right 2 times\n" == tenon.ok("reinforce", ref).out
+    assert 1 == tenon("reinforce", ref, "--factor", "-5").code
+
+
+def test_an_episode_is_remembered(tenon: Tenon) -> None:
+    """And found by what it was about."""
+    told = ("--situation", "flaky upload test", "--action", "fix", "--taken", "raised the timeout", "--outcome", "failure", "--evidence", "CI run 812")
+    ref = tenon.ok("episode", *told, "--json").records[0]["id"]
+
+    assert ref in tenon.ok("recall", "flaky upload").out
+    assert 2 == tenon("episode", "--situation", "x").code
+
+
+def test_memories_of_a_folder_that_is_gone_are_reached_by_its_path(tenon: Tenon) -> None:
+    """And by its key; a key that nothing is known of is refused."""
+    gone = tenon.project.parent / "gone"
+    gone.mkdir()
+    tenon.written("kept in the gone folder", "--repo", str(gone))
+    gone.rmdir()
+    with sqlite3.connect(str(tenon.home / ".tenon" / "agents" / "default" / "tenon.db")) as store:
+        (key,) = store.execute("SELECT key FROM repository").fetchone()
+    store.close()
+
+    assert "gone folder" in tenon.ok("recall", "kept", "--repo", os.fspath(gone)).out
+    assert "gone folder" in tenon.ok("recall", "kept", "--repo", key).out
+    assert 1 == tenon("recall", "kept", "--repo", "github.com/no/such").code

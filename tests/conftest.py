@@ -1,0 +1,24 @@
+"""Every test lives in a home of its own and sees none of the user's settings."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+# Where the real clients are, when the machine has them: not a setting of Tenon.
+KEPT = "TENON_TEST_"
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh home; variables of Tenon, Claude Code and the API are gone."""
+    for name in list(os.environ):
+        if name.startswith(("TENON_", "CLAUDE_", "ANTHROPIC_")) and not name.startswith(KEPT):
+            monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.setenv("TENON_HOME", str(home / ".tenon"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
+    return home
