@@ -42,10 +42,12 @@ def answer(event: dict[str, Any]) -> Answer | None:
 
 
 def hand_over(store: Store, folder: str, now: float) -> None:
-    """Writes the handoff brief of the repository's active epic, or clears it when no epic is in flight."""
+    """Writes the handoff brief of the repository's epic in flight from its task state, unless a newer one was written by hand."""
     repository = places.find(store, folder)
-    if repository is None:
+    active = tasks.active(store, repository) if repository is not None else []
+    if repository is None or not active:
         return
-    active = tasks.active(store, repository)
-    if active:
-        tasks.write_handoff(store, repository, tasks.compose_handoff(active[0], []), now)
+    state = active[0]
+    brief = tasks.read_handoff(store, repository)
+    if brief is None or brief["active_epic"] != state["epic"] or brief["updated"] < state["updated"]:
+        tasks.write_handoff(store, repository, tasks.compose_handoff(state, []), now)

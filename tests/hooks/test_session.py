@@ -1,0 +1,136 @@
+"""SessionStart, and what feeds it: the ends of turns and sessions."""
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tenon.store import exchanges, memories, tasks
+
+NOW = time.time()
+
+
+def lines(project: Path, *said: tuple[str, str], session: str = "session-1", branch: str = "main") -> str:
+    """A transcript with these (role, text) messages, in Claude Code's form."""
+    path = project.parent / "projects" / f"{session}.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    parent = None
+    with open(path, "w", encoding="utf-8") as file:
+        for number, (role, text) in enumerate(said):
+            uuid = f"{session}-{number}"
+            content = text if role == "user" else [{"type": "text", "text": text}]
+            line = {
+                "type": role, "uuid": uuid, "parentUuid": parent, "sessionId": session, "cwd": str(project), "gitBranch": branch, "version": "2.1.197",
+                "timestamp": "2026-11-28T10:00:00.000Z", "message": {"role": role, "content": content, **({"id": f"msg_{uuid}"} if role == "assistant" else {})},
+            }  # fmt: skip
+            file.write(json.dumps(line) + "\n")
+            parent = uuid
+    return str(path)
+
+
+@pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact"])
+def test_what_holds_for_the_repository_is_told_at_every_kind_of_start(fire, store, repository, source):
+    """Decisions of the repository and preferences of the user, with ids."""
+    ref, _ = memories.write(store, repository=repository, tier="long", kind="decision", text="We deploy on Tuesdays.", reason="agreed", now=NOW)
+    memories.write(store, repository=None, tier="long", kind="preference", text="Answers in British English.", reason="the user said so", now=NOW)
+    context = fire("SessionStart", source=source).context
+    assert f"We deploy on Tuesdays. ({ref})" in context
+    assert "British English" in context
+
+
+def test_the_start_is_told_ten_times_out_of_ten(fire, store, repository):
+    """Scenario 1: the event on stdin, then its end; the text comes every time and is the same bytes."""
+    memories.write(store, repository=repository, tier="long", kind="decision", text="We deploy on Tuesdays.", reason="agreed", now=NOW)
+    told = {fire("SessionStart", source="startup", session_id=f"s{number}").context for number in range(10)}
+    assert 1 == len(told)
+    assert "We deploy on Tuesdays." in told.pop()
+
+
+def test_nothing_known_is_nothing_said(fire):
+    """The first session of all is left alone."""
+    fired = fire("SessionStart", source="startup")
+    assert ("", 0) == (fired.output, fired.code)
+
+
+def test_an_epic_in_flight_is_told_first_with_its_steps(fire, store, repository):
+    """The task state survives the session; an epic that is done is silent."""
+    tasks.write(store, repository, epic="auth", title="Move sign-in to OIDC", plan=[{"step": "draw it", "status": "done"}, {"step": "build it", "status": "active"}], now=NOW)
+    tasks.write(store, repository, epic="old", title="Finished long ago", status="completed", now=NOW)
+    fire("PreCompact", trigger="manual")
+    context = fire("SessionStart", source="compact").context
+    assert context.index("## Handoff: resume here") < context.index("## Task in flight: Move sign-in to OIDC (epic auth)")
+    assert "- done last: draw it" in context
+    assert "- next: build it" in context
+    assert "- [x] draw it" in context
+    assert "- [>] build it" in context
+    assert "Finished long ago" not in context
+
+
+def test_a_task_without_a_plan_does_not_empty_the_start(fire, store, repository):
+    """Fault 10 of the elder: the rest of the briefing is there."""
+    memories.write(store, repository=repository, tier="long", kind="decision", text="We deploy on Tuesdays.", reason="agreed", now=NOW)
+    tasks.write(store, repository, epic="bare", title="Only a title", now=NOW)
+    context = fire("SessionStart", source="startup").context
+    assert "Only a title" in context
+    assert "We deploy on Tuesdays." in context
+
+
+def test_a_handoff_written_by_hand_is_kept_until_the_task_moves_on(fire, store, repository):
+    """The code's brief does not overwrite the model's newer one."""
+    tasks.write(store, repository, epic="auth", title="OIDC", plan=[{"step": "build it"}], now=NOW)
+    tasks.write_handoff(store, repository, {"active_epic": "auth", "next_action": "ask Ottilie first"}, NOW + 1)
+    fire("SessionEnd", reason="other")
+    assert "ask Ottilie first" in fire("SessionStart", source="startup").context
+    tasks.write(store, repository, epic="auth", plan=[{"step": "ship it"}], now=NOW + 2)
+    fire("SessionEnd", reason="other")
+    assert "- next: ship it" in fire("SessionStart", source="startup").context
+
+
+def test_the_last_session_is_told_in_a_few_lines(fire, project):
+    """Its summary is made at its end by plain code; a session does not get its own as that of an earlier one."""
+    transcript = lines(project, ("user", "Please add a cache to the quokka service."), ("assistant", "Added an LRU cache; the tests pass."))
+    fire("Stop", transcript_path=transcript)
+    fire("SessionEnd", transcript_path=transcript, reason="prompt_input_exit")
+    context = fire("SessionStart", source="startup", session_id="session-2").context
+    assert "## Last session here" in context
+    assert "quokka service" in context
+    assert "LRU cache" in context
+    assert "quokka service" not in fire("SessionStart", source="resume", session_id="session-1").context
+
+
+def test_a_turn_is_archived_when_it_ends_and_once(fire, store, project):
+    """Stop reads what the transcript has gained; the session's end finds nothing new."""
+    transcript = lines(project, ("user", "hello quokka"), ("assistant", "hello"))
+    for event in ("Stop", "SubagentStop", "PreCompact", "SessionEnd"):
+        fire(event, transcript_path=transcript, trigger="auto", reason="other")
+    number = exchanges.session_number(store, "session-1")
+    assert [("prompt", "hello quokka"), ("reply", "hello")] == [(turn.kind, turn.text()) for turn in exchanges.session_turns(store, number or 0)]
+
+
+def test_what_a_killed_session_left_is_archived_at_the_next_start(fire, store, project):
+    """No Stop and no SessionEnd came; the next session of the folder reads it before it starts."""
+    fire("SessionStart", source="startup", session_id="before", transcript_path=str(project.parent / "projects" / "before.jsonl"))
+    lines(project, ("user", "the launch code word is zanzibar"), ("assistant", "noted"), session="killed")
+    fire("SessionStart", source="startup", session_id="after", transcript_path=str(project.parent / "projects" / "after.jsonl"))
+    assert "zanzibar" in fire("UserPromptSubmit", prompt="what is the launch code word?", session_id="after").context
+
+
+def test_an_excluded_folder_is_neither_kept_nor_told(fire, store, project):
+    """The setting holds for archive and recall."""
+    transcript = lines(project, ("user", "the launch code word is zanzibar"), ("assistant", "noted"))
+    env = {"TENON_ARCHIVE_EXCLUDE": str(project)}
+    for event in ("SessionStart", "Stop", "SessionEnd"):
+        assert "" == fire(event, transcript_path=transcript, source="startup", reason="other", env=env).output
+    assert None is exchanges.session_number(store, "session-1")
+
+
+def test_a_broken_store_is_said_once_at_the_start(fire, store):
+    """The user learns that nothing is remembered, and where to look."""
+    store.execute("PRAGMA user_version = 99")
+    store.close()
+    message = fire("SessionStart", source="startup").answer["systemMessage"]
+    assert "was written by a newer Tenon" in message
+    assert "tenon doctor" in message
+    assert "" == fire("UserPromptSubmit", prompt="a prompt of some length").output
