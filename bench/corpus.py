@@ -52,7 +52,8 @@ def cues(count: int, words: int, seed: int = 2) -> list[str]:
 
 def fill(store: Store, count: int, now: float) -> int:
     """The repository whose memories were written: so many, through the store's own indexing, in one transaction."""
-    from tenon.store import index, memories as kept
+    from tenon.store import index
+    from tenon.store import memories as kept
 
     with store.transaction():
         repository = int(store.execute("INSERT INTO repository (key, seen) VALUES ('path:/bench', 0)").lastrowid or 0)

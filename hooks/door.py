@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import _thread
 import os
-import sys
 import time
 
 from tenon.base import faults
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 EVENTS = {
     "UserPromptSubmit": ("prompt", 2.0),
     "SessionStart": ("session", 4.0),
-    "UserPromptExpansion": ("command", 5.0),
+    "UserPromptExpansion": ("command", 9.0),
     "Stop": ("turn", 5.0),
     "SubagentStop": ("turn", 5.0),
     "PreCompact": ("close", 5.0),

@@ -131,7 +131,7 @@ def _hit(here: Place, hit: Hit) -> dict[str, Any]:
 
 def _edges(here: Place, rowid: int, depth: int) -> list[dict[str, Any]]:
     told = []
-    for number, kind, direction, via in edges.neighbours(here.store, [rowid], depth):
+    for number, kind, direction, via in edges.neighbours(here.store, [rowid], depth, here.repository):
         other = memories.by_id(here.store, number)
         told.append({"type": kind, "direction": direction, "id": other.ref, "content": cut(other.text, 200), "via": memories.by_id(here.store, via).ref})
     return told

@@ -20,7 +20,7 @@ NODE = "24"
 
 
 def main(arguments: list[str]) -> int:
-    """pytest's exit code."""
+    """The exit code of pytest."""
     full = "--full" in arguments
     rest = [argument for argument in arguments if argument != "--full"]
     python = environment()
@@ -37,9 +37,8 @@ def environment() -> Path:
     python = folder / ("Scripts" if os.name == "nt" else "bin") / ("python.exe" if os.name == "nt" else "python")
     wanted = (ROOT / "tests" / "requirements.txt").read_text(encoding="utf-8")
     stamp = folder / "installed.txt"
-    if not python.exists():
-        if subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=False).returncode:
-            sys.exit("python3 cannot make a virtual environment here; on Debian and Ubuntu `apt install python3-venv` brings that part")
+    if not python.exists() and subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=False).returncode:
+        sys.exit("python3 cannot make a virtual environment here; on Debian and Ubuntu `apt install python3-venv` brings that part")
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
         subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(ROOT / "tests" / "requirements.txt")], check=True)
         stamp.write_text(wanted, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`tenon install` and `tenon uninstall`: asked for, written down, done once, and taken back to the byte."""
+"""`tenon install`: asked for, written down, done once, and taken back to the byte."""
 from __future__ import annotations
 
 import argparse
@@ -192,53 +192,6 @@ def test_a_moved_home_moves_the_status_line(tmp_path: Path, monkeypatch: pytest.
     assert not Path(moved.settings).exists()
 
 
-def test_what_the_user_changed_since_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule added beside ours, a status line of their own, a command replaced."""
-    where = here(tmp_path)
-    run(where)
-    text = Path(where.settings).read_text(encoding="utf-8").replace(f'"{RULE}"', f'"Read",\n      "{RULE}"').replace(launcher.status_command(where), "mine")
-    Path(where.settings).write_text(text, encoding="utf-8")
-    os.remove(where.link)
-    Path(where.link).write_text("theirs", encoding="utf-8")
-
-    told = take_back(where, monkeypatch)
-
-    assert {"statusLine": {"type": "command", "command": "mine"}, "permissions": {"allow": ["Read"]}} == claude_settings.read(where.settings)
-    assert "theirs" == Path(where.link).read_text(encoding="utf-8")
-    assert [True, True] == [word in told for word in ("has been changed since and stays", "is not as it was put there")]
-
-
-def test_memories_outlive_an_uninstall(tenon: Tenon) -> None:
-    """And it says where they are."""
-    tenon.ok("install", "--yes")
-    tenon.written("we deploy on Fridays only")
-    told = tenon.ok("uninstall", "--yes").out
-
-    assert f"Memories are kept in {tenon.home / '.tenon'}" in told
-    assert "we deploy on Fridays only" in tenon.ok("recall", "deploy Fridays").out
-
-
-def test_purge_wants_the_name_typed_again(tenon: Tenon) -> None:
-    """A wrong name keeps everything."""
-    tenon.written("we deploy on Fridays only")
-    folder = tenon.home / ".tenon" / "agents" / "default"
-
-    wrong = tenon("uninstall", "--yes", "--purge", "default", given="defaults\n")
-    kept = folder.is_dir()
-    unknown = tenon("uninstall", "--yes", "--purge", "nobody", given="nobody\n")
-    right = tenon.ok("uninstall", "--yes", "--purge", "default", given="default\n")
-
-    assert (1, True, 1) == (wrong.code, kept, unknown.code)
-    assert "there is no agent 'nobody'" in unknown.err
-    assert (False, True) == (folder.exists(), f"{folder}: deleted" in right.out)
-
-
-def test_an_uninstall_without_an_install_says_so(tenon: Tenon) -> None:
-    """And makes nothing."""
-    assert "nothing was installed" in tenon.ok("uninstall").out
-    assert {} == tree(tenon.home)
-
-
 @pytest.fixture()
 def cached(tmp_path: Path) -> Path:
     """A home with an installed launcher, and two versions of the plugin in Claude Code's cache."""
@@ -369,7 +322,7 @@ def test_a_record_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     run(where)
     (tmp_path / ".tenon" / "install.json").write_text("[]", encoding="utf-8")
 
-    with pytest.raises(TenonError, match="install.json cannot be read"):
+    with pytest.raises(TenonError, match=r"install\.json cannot be read"):
         run(where)
 
 

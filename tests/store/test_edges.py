@@ -1,7 +1,7 @@
 """Edges: proposed, approved or rejected, walked, faded; never across repositories."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 
@@ -13,7 +13,7 @@ NOW = 1_800_000_000.0
 DAY = 86400.0
 
 
-def write(store: Store, repository: Optional[int], text: str, now: float = NOW) -> str:
+def write(store: Store, repository: int | None, text: str, now: float = NOW) -> str:
     """The id of a memory."""
     return memories.write(store, repository=repository, tier="short", kind="fact", text=text, now=now)[0]
 
@@ -30,7 +30,7 @@ def rowid(store: Store, ref: str) -> int:
     return memories.get(store, ref).id
 
 
-def walk(store: Store, start: str, depth: int, repository: Optional[int] = None) -> list[tuple[str, str, str, str]]:
+def walk(store: Store, start: str, depth: int, repository: int | None = None) -> list[tuple[str, str, str, str]]:
     """The walk from a memory, by ids."""
     found = edges.neighbours(store, [rowid(store, start)], depth, repository)
     return [(memories.by_id(store, number).ref, kind, direction, memories.by_id(store, via).ref) for number, kind, direction, via in found]

@@ -1,7 +1,7 @@
 """Episodes: one sentence that is found again, its parts beside it, surprises twice as strong, failures counted."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 
@@ -13,7 +13,7 @@ NOW = 1_800_000_000.0
 DAY = 86400.0
 
 
-def write(store: Store, repository: Optional[int], **more: Any) -> tuple[str, float]:
+def write(store: Store, repository: int | None, **more: Any) -> tuple[str, float]:
     """The id and strength of an episode: a fix that half worked, unless told otherwise."""
     told = {
         "situation": "the upload test is flaky.", "action_type": "fix", "action_taken": "raised the timeout to 30 s", "expected": "success",

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -309,7 +310,8 @@ def test_reinforcing_strengthens_and_counts(store: Store, repository: int) -> No
     ref = write(store, repository, "half sure", strength=0.5)
     memory = memories.reinforce(store, ref, NOW + 5)
 
-    assert (pytest.approx(0.6), 1, NOW + 5, NOW + 5) == (memory.strength, memory.citations, memory.reinforced, memory.decayed)
+    assert pytest.approx(0.6) == memory.strength
+    assert (1, NOW + 5, NOW + 5) == (memory.citations, memory.reinforced, memory.decayed)
     assert pytest.approx(1.0) == memories.reinforce(store, ref, NOW + 6, factor=2.0).strength
     assert (1.0, 3) == (memories.reinforce(store, ref, NOW + 7, factor=2.0).strength, memories.get(store, ref).citations)
 
@@ -448,7 +450,7 @@ def test_a_superseded_memory_is_closed(store: Store, repository: int, pair: tupl
 def test_a_superseded_memory_does_not_come_back(store: Store, repository: int, pair: tuple[Memory, Memory]) -> None:
     """Not by promotion, demotion, revision, proof, or time; each refusal names the memory to use."""
     old, new = pair
-    tries = [
+    tries: list[Callable[[], Memory]] = [
         lambda: memories.promote(store, old.ref, "again", NOW),
         lambda: memories.demote(store, old.ref, "again", NOW),
         lambda: memories.revise(store, old.ref, "the database is still MongoDB", "again", NOW),

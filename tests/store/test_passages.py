@@ -62,7 +62,7 @@ def test_pieces_end_where_the_text_does() -> None:
 def test_pieces_cover_everything_in_order(text: str) -> None:
     """No piece is long, none overlap, and nothing but white space is between them."""
     spans = passages.pieces(text)
-    covered = set()
+    covered: set[int] = set()
     for first, last in spans:
         assert 0 < last - first <= 1600
         assert not covered & set(range(first, last))

@@ -234,7 +234,8 @@ def test_a_completed_epic_takes_its_handoff_along(store: Store, repository: int)
     ("body", "said"),
     [
         ({"epic": "storage"}, "a handoff has no field 'epic'; it has active_epic, last_completed_step, next_action, working_set, blockers, do_not_redo"),
-        ({"active_epic": ""}, "active_epic is empty"),
+        ({"active_epic": ""}, "a handoff names the epic that it is about in active_epic"),
+        ({"next_action": "go on"}, "a handoff names the epic that it is about in active_epic"),
         ({"active_epic": "storage", "blockers": "review"}, "blockers must be a list"),
         ({"active_epic": "storage", "working_set": [3]}, "entry 1 of working_set must be a path"),
         ({"active_epic": "storage", "next_action": ["x"]}, "next_action must be a text, not a list"),

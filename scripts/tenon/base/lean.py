@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 else:
 
-    def _sqlite():
+    def _sqlite():  # noqa: ANN202 - a module, or None
         """The C module `_sqlite3`, or `sqlite3` where that cannot be had by itself."""
         lent = None
         try:
@@ -31,9 +31,10 @@ else:
             trial = _sqlite3.connect(":memory:", isolation_level=None)
             trial.execute("SELECT 1").fetchone()
             trial.close()
-            return _sqlite3
         except Exception:  # noqa: BLE001 - an unknown C interface may fail in any way; the public module follows
             return None
+        else:
+            return _sqlite3
         finally:
             if lent is not None and sys.modules.get("functools") is lent:
                 del sys.modules["functools"]
@@ -61,14 +62,14 @@ def _scanner() -> Any:
     try:
         from _json import make_scanner
 
-        scan = make_scanner(_Grammar())
+        scan: Any = make_scanner(_Grammar())  # type: ignore[arg-type]
         if scan('{"a": [1, "b"]}', 0) == ({"a": [1, "b"]}, 15):
             return scan
     except Exception:  # noqa: BLE001 - an unknown C interface may fail in any way; the public module follows
         pass
     import json
 
-    return json.JSONDecoder(strict=False).scan_once
+    return json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
 
 
 _scan = _scanner()
@@ -90,5 +91,5 @@ def quote(text: str) -> str:
     try:
         from _json import encode_basestring_ascii
     except ImportError:
-        from json.encoder import encode_basestring_ascii  # type: ignore[assignment]
+        from json.encoder import encode_basestring_ascii
     return encode_basestring_ascii(clean)

@@ -217,7 +217,7 @@ def _named(text: str, stem: str, found: re.Match[str]) -> Iterator[Span]:
     name = text[start:sign_at].rstrip("\"'`\\]")
     degree = strength(name)
     sign = text[sign_at:end]
-    if not degree or (form == "prose" and degree == 1):
+    if not degree or (degree == 1 and form != "assign"):
         return
     before = text[start - 1 : start]
     if sign.strip() == ">" and before not in ("<", ":"):

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from tenon.cli.out import Out
 
-ACTIONS = ("fix", "merge", "implement", "review-feedback", "migrate", "investigate", "other")
-OUTCOMES = ("success", "failure", "partial")
 HELP = "Remembers an attempt and how it ended. The further the outcome was from what was expected, the stronger the memory."
 EXAMPLES = """
 tenon episode --situation "flaky upload test" --action fix --taken "raised the timeout" --outcome failure --evidence "CI run 812"
@@ -23,10 +21,10 @@ tenon episode --situation "move to SQLite 3.45" --action migrate --taken "rebuil
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
     parser.add_argument("--situation", required=True, help="what stood at the beginning")
-    parser.add_argument("--action", choices=ACTIONS, default="other", help="what kind of attempt it was (other)")
+    parser.add_argument("--action", choices=episodes.ACTIONS, default="other", help="what kind of attempt it was (other)")
     parser.add_argument("--taken", required=True, help="what was done")
-    parser.add_argument("--expected", choices=OUTCOMES, default="success", help="what was expected (success)")
-    parser.add_argument("--outcome", choices=OUTCOMES, required=True, help="what happened")
+    parser.add_argument("--expected", choices=episodes.ENDINGS, default="success", help="what was expected (success)")
+    parser.add_argument("--outcome", choices=episodes.ENDINGS, required=True, help="what happened")
     parser.add_argument("--evidence", required=True, help="what shows it: a test run, a commit, a message")
     parser.add_argument("--epic", default="", help="the work it belongs to")
     parser.add_argument("--source", action="append", default=[], metavar="LABEL", help="where it stands; may be repeated")

@@ -154,10 +154,11 @@ def _status_line(here: Machine, kept: Record) -> Step:
 
     def act() -> None:
         launcher.write(here, kept)
-        if old is not None:
-            claude_settings.take(old)
-            kept.edits.remove(old)
+        others = _undone(here, kept) if old is not None else []
         _edit(kept, claude_settings.plan_put(here.settings, ["statusLine"], wanted))
+        for edit in others:
+            if edit.listed:
+                _edit(kept, claude_settings.plan_add(here.settings, edit.keys, edit.value))
 
     return Step("status line", ask=f"set statusLine in {here.settings} (memories of the repository, what waits, faults)", act=act)
 
@@ -172,6 +173,17 @@ def _permission(here: Machine, kept: Record) -> Step:
         _edit(kept, claude_settings.plan_add(here.settings, ["permissions", "allow"], machine.RULE))
 
     return Step("permission", ask=f"add {machine.RULE} to permissions.allow in {here.settings}, so that recall does not ask each time", act=act)
+
+
+def _undone(here: Machine, kept: Record) -> list[claude_settings.Edit]:
+    """Takes all edits of the settings back, newest first, so that each gives back the bytes it found; returns those that were there."""
+    there: list[claude_settings.Edit] = []
+    for edit in [edit for edit in reversed(kept.edits) if edit.path == here.settings]:
+        if claude_settings.take(edit) in ("restored", "removed"):
+            there.insert(0, edit)
+        kept.edits.remove(edit)
+        kept.save()
+    return there
 
 
 def _edit(kept: Record, edit: claude_settings.Edit | None) -> None:

@@ -228,9 +228,13 @@ class _File:
             if raw is not None and not raw.strip():
                 yield Line(first, after, None, False)
                 continue
-            found = transcript.parse(raw) if raw is not None else None
+            if raw is None:
+                yield Line(first, after, self._too_long(first, after), True)
+                continue
+            found = transcript.parse(raw)
+            raw = None  # may be 8 MB
             if found is None:
-                yield Line(first, after, None if raw is not None else self._too_long(first, after), True)
+                yield Line(first, after, None, True)
                 continue
             entry = transcript.entry(found, self._tool, run.at, self.thread)
             run.at = entry.at

@@ -53,9 +53,11 @@ class Lines:
                     break
                 size += end - at
                 held.append(chunk[at:end])
-                yield first, first + size + 1, b"".join(held) if size <= LONGEST else None
-                first, size, at = first + size + 1, 0, end + 1
+                # Popped, so that a long line is not kept here while it is being worked on.
+                whole = [b"".join(held) if size <= LONGEST else None]
                 held = []
+                yield first, first + size + 1, whole.pop()
+                first, size, at = first + size + 1, 0, end + 1
             size += len(chunk) - at
             if size <= LONGEST:
                 held.append(chunk[at:])

@@ -129,7 +129,7 @@ def chain_hash(parent: bytes | None, session_name: str, thread: str, role: str, 
 
 def canonical(content: Sequence[object]) -> str:
     """The content blocks as the archive keeps them: secrets redacted, no cache markers, keys sorted, no spaces."""
-    return json.dumps([_kept(block) for block in content], ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _json([_kept(block) for block in content])
 
 
 def verify(store: Store) -> tuple[int, list[int]]:
@@ -166,12 +166,12 @@ def _add(store: Store, name: str, number: int, repository: int, row: Row) -> tup
     parent = store.value(BY_LINE, (row.parent,)) if row.parent else None
     if parent is None:
         parent = store.value(LAST_OF, (number, row.thread))
-    content = canonical(row.content)
+    blocks = [_kept(block) for block in row.content]
+    content = _json(blocks)
     own = chain_hash(store.value(HASH_OF, (parent,)) if parent is not None else None, name, row.thread, row.role, content)
     known = store.value(BY_HASH, (own,))
     if known is not None:
         return int(known), 0
-    blocks = json.loads(content)
     text = passages.searchable(blocks)
     blank = row.at if forgotten.is_buried(store, text) else None
     values = (
@@ -189,6 +189,10 @@ def index_turn(store: Store, turn: int, repository: int, text: str) -> None:
     for first, last in passages.pieces(text):
         rowid = int(store.execute(ADD_PASSAGE, (turn, repository, first, last)).lastrowid or 0)
         index.add_passage(store, rowid, text[first:last])
+
+
+def _json(blocks: list[object]) -> str:
+    return json.dumps(blocks, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _weight(content: str, blocks: list[object]) -> int:

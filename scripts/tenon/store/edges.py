@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tenon.store.memories import Memory
 
 KINDS = ("related_to", "contradicts", "supports", "supersedes", "refines")
-PER_DAY = 0.993  # what an edge keeps of its strength per day: a third of a year halves it
+PER_DAY = 0.993  # what an edge keeps of its strength per day: a hundred days halve it
 FADED = 0.1  # a weaker edge is dropped
 DEEPEST = 3  # steps of a walk
 MOST = 50  # memories that a walk comes back with

@@ -131,7 +131,8 @@ def write(
             return _rewritten(store, known, tier, reason, now, turns), False
         ref = _fresh_ref(store, repository, text)
         values = (
-            ref, repository, tier, kind, text, reason, source, _labels(labels), _kept(epic, "epic", empty=True), min(2.0, max(0.0, strength)), now, now, now, now,
+            ref, repository, tier, kind, text, reason, source, _labels(labels), _kept(epic, "epic", empty=True), min(2.0, max(0.0, strength)),
+            now, now, now, now,
         )  # fmt: skip
         rowid = int(store.execute(ADD, values).lastrowid or 0)
         index.add_memory(store, rowid, text)

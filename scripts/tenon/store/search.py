@@ -65,7 +65,8 @@ def memories(
     if not match:
         return [], size, found
     sql = MEMORIES if scope is not None else MEMORIES.replace("AND (m.repository IS NULL OR m.repository IN ({scope}))", "")
-    more, values = "", [match, *(scope or ())]
+    more = ""
+    values: list[object] = [match, *(scope or ())]
     for clause, wanted in (("AND m.tier IN ({})", [tier] if tier else []), ("AND m.kind IN ({})", kinds), ("AND m.kind NOT IN ({})", without)):
         if wanted:
             more += clause.format(_marks(wanted)) + " "
@@ -88,7 +89,8 @@ def turns(
     match = index.query(words, found)
     if not match:
         return [], size, found
-    more, values = "", [match]
+    more = ""
+    values: list[object] = [match]
     if scope is not None:
         more += f"AND p.repository IN ({_marks(scope)}) "
         values.extend(scope)

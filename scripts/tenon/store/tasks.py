@@ -96,7 +96,7 @@ def active(store: Store, repository: int) -> list[dict[str, Any]]:
 
 
 def write_handoff(store: Store, repository: int, body: Mapping[str, Any], now: float) -> None:
-    """Puts the repository's handoff brief in place of the one before. Raises TenonError for a field it does not have."""
+    """Puts the repository's handoff brief in place of the one before. Raises TenonError for an unknown field, or without active_epic."""
     brief = _brief(body)
     import json
 
@@ -109,7 +109,7 @@ def read_handoff(store: Store, repository: int) -> dict[str, Any] | None:
     """The repository's handoff brief with `updated`, or None."""
     row = store.one(_scoped(store, repository, READ_HANDOFF), places.scope(store, repository))
     found = parse(str(row[0])) if row else None
-    return {**found, "updated": row[1]} if row and isinstance(found, dict) else None
+    return {"active_epic": "", **found, "updated": row[1]} if row and isinstance(found, dict) else None
 
 
 def clear_handoff(store: Store, repository: int) -> bool:
@@ -177,6 +177,8 @@ def _texts(texts: Sequence[Any], field: str) -> list[str]:
 
 def _brief(body: Mapping[str, Any]) -> dict[str, Any]:
     _known(body, HANDOFF, "a handoff")
+    if not body.get("active_epic"):
+        raise TenonError("a handoff names the epic that it is about in active_epic")
     brief: dict[str, Any] = {}
     for field, said in body.items():
         if said is None:
@@ -187,7 +189,7 @@ def _brief(body: Mapping[str, Any]) -> dict[str, Any]:
         elif field in ("blockers", "do_not_redo"):
             brief[field] = _texts(said, field)
         else:
-            brief[field] = kept(said, field, EPIC if field == "active_epic" else TEXT, empty=field != "active_epic")
+            brief[field] = kept(said, field, EPIC if field == "active_epic" else TEXT, empty=True)
     return brief
 
 
