@@ -27,7 +27,7 @@ def answer(event: dict[str, Any]) -> Answer | None:
     """None: closing is silent."""
     chosen = settings.load()
     folder, session = where.folder(event), where.session(event)
-    if not chosen.flag("archive.enabled") or where.excluded(folder, chosen.names("archive.exclude")):
+    if not chosen.flag("archive.enabled") or where.is_excluded(event, chosen):
         return None
     now = time.time()
     transcript = str(event.get("transcript_path") or "")

@@ -35,7 +35,7 @@ def answer(event: dict[str, Any]) -> Answer | None:
     if not chosen.flag("inject.prompt") or not worth_a_look(prompt, int(chosen.number("inject.min_prompt"))):
         return None
     path = paths.store_path(where.agent(chosen))
-    if not os.path.exists(path) or where.excluded(where.folder(event), chosen.names("archive.exclude")):
+    if not os.path.exists(path) or where.is_excluded(event, chosen):
         return None
     store = _open(path)
     store.within(SEARCH_S)

@@ -24,8 +24,7 @@ CATCH_UP_S = 0.35  # of leftovers of earlier sessions; the rest is read at the n
 def answer(event: dict[str, Any]) -> Answer | None:
     """The briefing, or None when nothing is known yet; a message to the user when nothing can be remembered."""
     chosen = settings.load()
-    folder = where.folder(event)
-    if where.excluded(folder, chosen.names("archive.exclude")):
+    if where.is_excluded(event, chosen):
         return None
     path = paths.store_path(where.agent(chosen))
     now = time.time()

@@ -22,7 +22,7 @@ def answer(event: dict[str, Any]) -> Answer | None:
     """None: archiving is silent."""
     chosen = settings.load()
     transcript = str(event.get("transcript_path") or "")
-    if not chosen.flag("archive.enabled") or not os.path.exists(transcript) or where.excluded(where.folder(event), chosen.names("archive.exclude")):
+    if not chosen.flag("archive.enabled") or not os.path.exists(transcript) or where.is_excluded(event, chosen):
         return None
     with db.open_store(paths.store_path(where.agent(chosen))) as store:
         capture.capture(store, transcript, session_name=where.session(event), folder=where.folder(event), now=time.time(), budget_s=CAPTURE_S)

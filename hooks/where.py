@@ -7,7 +7,6 @@ from tenon.base import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from tenon.base.settings import Settings
@@ -28,16 +27,9 @@ def agent(settings: Settings) -> str:
     return paths.agent_name(settings.text("agent"))
 
 
-def excluded(place: str, folders: Sequence[str]) -> bool:
-    """Whether the folder is in one of those whose sessions are neither kept nor recalled."""
-    if not folders:
-        return False
-    here = os.path.realpath(place)
-    for name in folders:
-        there = os.path.realpath(os.path.expanduser(name))
-        if here == there or here.startswith(there.rstrip(os.sep) + os.sep):
-            return True
-    return False
+def is_excluded(event: dict[str, Any], settings: Settings) -> bool:
+    """Whether the session's folder is one whose sessions are neither kept nor recalled."""
+    return paths.lies_in(folder(event), settings.names("archive.exclude"))
 
 
 def per_day(settings: Settings) -> dict[str, float]:

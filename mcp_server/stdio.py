@@ -22,14 +22,12 @@ def serve(dispatcher: protocol.Dispatcher, stdin: BinaryIO | None, stdout: Binar
     own = stdin is None or stdout is None
     if stdin is None or stdout is None:
         stdin, stdout = _claimed()
-        _die_quietly()
     calls = Calls(dispatcher, stdout)
     try:
         _read(stdin, calls)
-    except (KeyboardInterrupt, OSError):
-        pass  # interrupted, or the client is gone: either way there is nobody to answer
-    else:
         calls.finish()
+    except (KeyboardInterrupt, OSError):
+        pass  # SIGINT, which some clients send at their end, or a client that is gone: nobody is left to answer
     if own:
         os._exit(0)  # every answer is flushed, and nothing at exit may wait for a call or complain about a closed pipe
 
@@ -124,11 +122,3 @@ def _claimed() -> tuple[BinaryIO, BinaryIO]:
     os.close(nothing)
     sys.stdout = sys.stderr
     return wire
-
-
-def _die_quietly() -> None:
-    # At its end a client sends SIGINT, then SIGTERM; nothing is kept here that a sudden end could lose.
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -339,3 +339,21 @@ def test_what_install_writes_is_the_owners_alone(tmp_path: Path) -> None:
 def test_enabled_copies_are_known_by_their_names() -> None:
     """Of other plugins nothing is said."""
     assert {"tenon@tenon": True, "tenon@x": False} == machine.enabled({"enabledPlugins": {"tenon@tenon": True, "tenon@x": False, "other@x": True}})
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+def test_each_change_is_asked_for_on_a_terminal(tenon: Tenon) -> None:
+    """What is declined is not done."""
+    import pty
+
+    lead, follow = pty.openpty()
+    program = [sys.executable, "-I", "-S", str(ROOT / "bin" / "tenon"), "install"]
+    process = subprocess.Popen(program, stdin=follow, stdout=subprocess.PIPE, stderr=follow, env=tenon.environment(), cwd=tenon.project)
+    os.write(lead, b"n\nyes\n\n")
+    told = process.communicate(timeout=60)[0].decode("utf-8")
+    os.close(follow)
+    os.close(lead)
+
+    assert (0, ["statusLine"]) == (process.returncode, list(claude_settings.read(str(settings(tenon)))))
+    assert ["command: left as it is", "permission: left as it is"] == [line for line in told.splitlines() if "left as it is" in line]
+    assert not (tenon.home / ".local").exists()

@@ -116,7 +116,7 @@ def test_nothing_of_another_repository_comes(fire, store, repository):
 
 def test_an_injection_stays_under_the_limit_in_whole_items(fire, store, repository):
     """Long memories in any script: at most 9,500 characters, and each item is whole or absent."""
-    for number in range(60):
+    for number in range(45):
         remember(store, repository, f"quokka rule {number}: " + "日本語の長い説明です。😀" * 60)
     context = fire("UserPromptSubmit", prompt="tell me every quokka rule there is", env={"TENON_INJECT_HITS": "60"}).context
     assert len(context) <= 9500

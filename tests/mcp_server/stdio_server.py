@@ -13,7 +13,7 @@ from tests.mcp_server import conformance_tools  # noqa: E402
 
 def _print(given: dict[str, object], context: protocol.Context) -> object:
     """Writes to stdout in the two ways that would break the stream, then answers."""
-    print("printed by a tool", flush=True)
+    print("printed by a tool")
     os.write(1, b"written by a child\n")
     return "printed"
 

@@ -139,7 +139,7 @@ def test_text_that_no_store_can_hold_is_made_harmless(store: Store, repository: 
         ({"kind": "rumour"}, "'rumour' is not a kind of memory; the kinds are fact, preference,"),
         ({"source": "nobody"}, "'nobody' is not a class of source; the classes are user, assistant, tool, outside, reflection"),
         ({"text": " \n"}, "text is empty"),
-        ({"text": "x" * 8001}, "text has 8,001 characters, a memory at most 8,000"),
+        ({"text": "x" * 8001}, "text has 8,001 characters, at most 8,000 are kept"),
         ({"tier": "long"}, "a long-term memory needs a reason"),
         ({"tier": "long", "reason": "  "}, "a long-term memory needs a reason"),
     ],

@@ -214,7 +214,7 @@ def test_containers_made_for_a_rule_go_with_it_when_they_are_empty(tmp_path: Pat
         (b"{" * 500, "cannot be parsed"),
         (b'{"a": ' * 300, "too deep"),
         (b'{"a": "\xe9"}', "not UTF-8"),
-        (b'\xff\xfe{\x00}\x00', "not UTF-8"),
+        (b"\xff\xfe{\x00}\x00", "not UTF-8"),
         (b'{"permissions": []}', "permissions is not an object"),
         (b'{"permissions": {"allow": "all"}}', "another value for permissions.allow"),
         (b"{} /*", "a comment does not end"),
@@ -288,7 +288,7 @@ def printed(draw: st.DrawFn, depth: int = 2) -> str:
     if depth < 2 and draw(st.booleans()):
         items = [draw(gaps) + json.dumps(item) + draw(gaps) for item in draw(st.lists(scalars, max_size=3))]
         members.append(draw(gaps) + '"allow":' + draw(gaps) + "[" + (",".join(items) or draw(gaps)) + "]" + draw(gaps))
-    comma = "," + draw(gaps) if members and draw(st.booleans()) else ""
+    comma = "," + draw(gaps) if draw(st.booleans()) and members else ""
     return "{" + (",".join(members) or draw(gaps)) + comma + "}"
 
 

@@ -5,6 +5,10 @@ import os
 
 from tenon.base.errors import TenonError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
@@ -49,6 +53,12 @@ def claude_home() -> str:
     return os.path.abspath(os.path.expanduser(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join("~", ".claude")))
 
 
+def lies_in(folder: str, folders: Iterable[str]) -> bool:
+    """Whether the folder is one of the named ones, or lies in one; links and `~` are resolved."""
+    here = _real(folder)
+    return any(here == root or here.startswith(root.rstrip(os.sep) + os.sep) for root in map(_real, filter(None, folders)))
+
+
 def make_private(folder: str) -> None:
     """Makes the folder and its missing parents for the owner only.
 
@@ -68,3 +78,6 @@ def make_private(folder: str) -> None:
     except OSError as error:
         raise TenonError(f"{folder} cannot be made ({error.strerror}): free the path or set TENON_HOME to a folder you may write") from error
 
+
+def _real(folder: str) -> str:
+    return os.path.normcase(os.path.realpath(os.path.expanduser(folder)))

@@ -142,7 +142,7 @@ _PLACES = tuple(
     )
 )
 _EXPORTS = tuple(
-    (literal, re.compile(re.escape(literal) + r"[ \t]{0,4}\w{1,80}[ \t]{0,2}[= ][ \t]{0,2}[\"']?([\w+/=.-]{20,512})(?![\w+/=.:-])", re.ASCII))
+    (literal, re.compile(re.escape(literal) + r"[ \t]{0,4}(\w{1,80})[ \t]{0,2}[= ][ \t]{0,2}[\"']?([\w+/=.-]{20,512})(?![\w+/=.:-])", re.ASCII))
     for literal in ("export ", "$env:", "setx ")
 )
 _FLAG = re.compile(r"--([a-z][\w-]{1,60})[ \t]{1,4}(?=[^\s-])", re.ASCII)
@@ -164,9 +164,8 @@ def _by_place(text: str, low: str) -> Iterator[Span]:
     for literal, pattern in _EXPORTS:
         if literal in text:
             for found in pattern.finditer(text):
-                start, end = found.span(1)
-                if is_entropic(text[start:end]):
-                    yield start, end, "value"
+                if strength(found.group(1)) < 2 and is_entropic(found.group(2)):
+                    yield found.start(2), found.end(2), "value"
     if "--" in low:
         for found in _FLAG.finditer(low):
             if strength(found.group(1)) >= 2:
@@ -237,7 +236,11 @@ def _environment(text: str, start: int, end: int, name: str, before: str) -> boo
     if text.endswith(("export ", "env ", "-e ", "set "), 0, start):
         return True
     value = _BARE.match(text, end)
-    return before in ("", "\n") and value is not None and text[value.end() : value.end() + 1] in ("", "\n", "\r")
+    if value is None or not text.startswith(("\n", "\r", " "), value.end()) and value.end() < len(text):
+        return False
+    # A line «name=value», or one of several such words in a row; an argument of a call follows a comma or a bracket.
+    words = before == " " and text[start - 2 : start - 1].strip() not in ("", ",", "(") and strength(name) == 3
+    return words or (before in ("", "\n") and not text.startswith(" ", value.end()))
 
 
 def _quoted(text: str, quote: re.Match[str], name: str, form: str) -> Iterator[Span]:

@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# A longer value is judged by its beginning.
+LONG = 100
+
+_WORD = re.compile(r"[A-Z]{1,120}(?![a-z])|[A-Z]?[a-z]{1,120}")
 # A name that ends in one of these tells about a secret and does not hold it.
 _ABOUT = frozenset(
     "name names type types id ids url uri file files path paths field fields length len count size limit policy label hint expiry expires "
@@ -99,12 +102,12 @@ _LABELS = re.compile(r"(?:(?:api|access|secret|private|public|client|auth|refres
 
 def is_placeholder(value: str) -> bool:
     """Whether a value only stands where a secret would: a template, a mask, a dictionary word."""
-    low = value.lower()
+    low = value[:LONG].lower()
     if low in _PLACEHOLDERS or len(set(low)) <= 2 or not any(map(str.isalnum, low)):
         return True
-    if _TEMPLATE.search(value) or len(low) > 200:
-        return len(low) <= 200 or low.startswith(("${", "{{", "<", "[redacted"))
-    return _POLITE.fullmatch(low) is not None or _LABELS.fullmatch(low) is not None
+    if len(value) > LONG:
+        return low.startswith(("${", "{{", "[redacted"))
+    return any(pattern is not None for pattern in (_TEMPLATE.search(low), _POLITE.fullmatch(low), _LABELS.fullmatch(low)))
 
 
 def is_expression(value: str, setting: bool) -> bool:
@@ -114,7 +117,7 @@ def is_expression(value: str, setting: bool) -> bool:
         return True
     if not any(map(str.isdigit, value)) and _REFERENCE.fullmatch(value):
         return True
-    if not setting and _DOTTED_NAME.fullmatch(value) and STEM.search(value.lower()):
+    if not setting and _DOTTED_NAME.fullmatch(value) and STEM.search(value[:LONG].lower()):
         return True
     return _EXPRESSION.match(value) is not None
 
@@ -144,10 +147,10 @@ def is_random(value: str, least: int, ended: bool = False) -> bool:
     """
     if len(value) < least:
         return False
-    plain = _TECHNICAL.sub("", value)
+    plain = _TECHNICAL.sub("", value[:64])
     letters = any(map(str.isalpha, plain))
     if letters and any(map(str.isdigit, plain)):
-        return not is_wordy(plain) or ended and not STEM.search(value.lower())
+        return not is_wordy(plain) or ended and not STEM.search(value[:LONG].lower())
     if letters and ended and re.search(r"[!@#$%^&*?~+=]\S", plain):
         return not re.search(r"[(){}\[\]]|[=+*&|]{2}", plain)
     return len(plain) >= 20 and plain != plain.lower() and plain != plain.upper() and plain.isalnum() and _tangled(plain)

@@ -40,9 +40,8 @@ _DOTTED = {
     "SG.": ("sendgrid", 16), "hvs.": ("vault", 24), "hvb.": ("vault", 24), "ya29.": ("google", 20), "dp.pt.": ("doppler", 40),
     "dp.st.": ("doppler", 40),
 }  # fmt: skip
-_DASHES = tuple(_DASHED)
-_LINES = tuple(_LINED)
-_DOTS = tuple(_DOTTED)
+_LONGER = tuple(prefix for prefix in _DASHED if prefix.startswith("sk-") and prefix != "sk-")
+_SOLID = re.compile(r"[A-Za-z0-9]{16}")
 _AFTER_DASH = re.compile(r"-(?=[A-Za-z0-9_-]{16})")
 _AFTER_DOT = re.compile(r"\.(?=[A-Za-z0-9_-]{16})")
 _AFTER_LINE = re.compile(r"_(?=[A-Za-z0-9]{16})")
@@ -89,12 +88,8 @@ def by_shape(text: str) -> Iterator[Span]:
     """The place and kind of each secret that its own shape gives away; they may overlap."""
     if "-----BEGIN" in text or "Private-Lines" in text:
         yield from _pem_blocks(text)
-    for after, prefixes, table in ((_AFTER_DASH, _DASHES, _DASHED), (_AFTER_LINE, _LINES, _LINED), (_AFTER_DOT, _DOTS, _DOTTED)):
-        for found in after.finditer(text):
-            end = found.end()
-            if text.endswith(prefixes, 0, end):
-                prefix = max((each for each in prefixes if text.endswith(each, 0, end)), key=len)
-                yield from _prefixed(text, end, prefix, *table[prefix])
+    for after, table in ((_AFTER_DASH, _DASHED), (_AFTER_LINE, _LINED), (_AFTER_DOT, _DOTTED)):
+        yield from _by_prefix(text, after, table)
     for kind, literal, pattern in _SHAPES:
         if literal not in text:
             continue
@@ -109,17 +104,32 @@ def by_shape(text: str) -> Iterator[Span]:
                         yield secret.start(), secret.end(), kind
 
 
-def _prefixed(text: str, end: int, prefix: str, kind: str, least: int) -> Iterator[Span]:
-    start = end - len(prefix)
+def _by_prefix(text: str, after: re.Pattern[str], table: dict[str, tuple[str, int]]) -> Iterator[Span]:
+    prefixes = tuple(table)
+    done = 0
+    for found in after.finditer(text):
+        end = found.end()
+        if end <= done or not text.endswith(prefixes, 0, end):
+            continue
+        prefix = max((each for each in prefixes if text.endswith(each, 0, end)), key=len)
+        start = end - len(prefix)
+        if _begins_key(text, start, end, prefix, table[prefix][1]):
+            rest = _REST.match(text, end)
+            done = rest.end() if rest is not None else end
+            yield start, done, table[prefix][0]
+
+
+def _begins_key(text: str, start: int, end: int, prefix: str, least: int) -> bool:
+    """Whether a key begins here, as far as 64 characters tell."""
     if start and text[start - 1].isalnum() and text[start - 1].isascii() and not is_escaped(text, start - 1):
-        return
-    rest = _REST.match(text, end)
+        return False
+    rest = _REST.match(text, end, end + 64)
     if rest is None or rest.end() - end < least or not is_shaped(rest.group()):
-        return
-    # «sk-» begins CSS classes too; «key-» anything.
-    plain = prefix in ("sk-", "key-")
-    if not plain or re.search(r"[A-Za-z0-9]{16}", rest.group()) and re.search(r"\d", rest.group()):
-        yield start, rest.end(), kind
+        return False
+    if prefix not in ("sk-", "key-"):
+        return True
+    # «sk-» begins CSS classes and other vendors' prefixes too; «key-» anything.
+    return not text.startswith(_LONGER, start) and _SOLID.search(rest.group()) is not None and any(map(str.isdigit, rest.group()))
 
 
 def _pem_blocks(text: str) -> Iterator[Span]:

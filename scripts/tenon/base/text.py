@@ -34,7 +34,7 @@ def words(text: str) -> list[str]:
     """The words of a text in order, lower-case, as the index would find them; a lone unspaced character ends in «*»."""
     if text.isascii():
         return text.translate(_SPLIT).lower().split()
-    return [piece for piece in _pieces(_normal(text), lone="*") if piece != "*"]
+    return _pieces(_normal(text), lone="*")
 
 
 def wide_length(text: str) -> int:
@@ -72,20 +72,29 @@ def _normal(text: str) -> str:
 
 def _pieces(text: str, lone: str = "") -> list[str]:
     found: list[str] = []
-    word = ""
-    run = ""
-    for char in text + " ":
-        unspaced = is_unspaced(char) and char.isalnum()
-        if run and not unspaced:
-            found.extend(run[i : i + 2] for i in range(len(run) - 1))
-            # The last character stands alone too, so that one character finds every run it is in.
-            found.append(run[-1]) if not lone else found.append(run + lone) if len(run) == 1 else None
-            run = ""
-        if word and (unspaced or not char.isalnum()):
-            found.append(word)
-            word = ""
-        if unspaced:
-            run += char
-        elif char.isalnum():
-            word += char
+    start = 0
+    before = _BREAK
+    for at, char in enumerate(text + " "):
+        kind = _KINDS.get(char)
+        if kind is None:
+            kind = _KINDS[char] = _BREAK if not char.isalnum() else _UNSPACED_LETTER if is_unspaced(char) else _LETTER
+        if kind != before:
+            if before == _LETTER:
+                found.append(text[start:at])
+            elif before == _UNSPACED_LETTER:
+                _pairs(text[start:at], found, lone)
+            start = at
+            before = kind
     return found
+
+
+def _pairs(run: str, found: list[str], lone: str) -> None:
+    found.extend(map("".join, zip(run, run[1:])))
+    if not lone:
+        found.append(run[-1])  # alone too, so that one character finds every run it is in
+    elif len(run) == 1:
+        found.append(run + lone)
+
+
+_BREAK, _LETTER, _UNSPACED_LETTER = range(3)
+_KINDS: dict[str, int] = {}  # of the characters met so far

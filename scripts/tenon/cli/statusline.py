@@ -54,7 +54,7 @@ def line(folder: str, agent: str, now: float) -> str:
             repository = places.find(store, folder)
             here = figures.count(store, repository)
             memories = here.short + here.long + figures.agent_wide(store)
-            told.append(f"{memories:,} memor{'y' if memories == 1 else 'ies'}")
+            told.append(f"{memories:,} {'memory' if memories == 1 else 'memories'}")
             _, pending = exchanges.pending_size(store, repository)
             if pending:
                 told.append(f"{pending:,} to digest")

@@ -9,7 +9,7 @@ import os
 import time
 from stat import S_ISREG
 
-from tenon.base import settings
+from tenon.base import paths, settings
 from tenon.base.lean import sqlite
 from tenon.digest import transcript
 from tenon.digest.lines import Line, Lines, groups_of
@@ -17,7 +17,7 @@ from tenon.store import archive, db, exchanges, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator
     from typing import BinaryIO
 
     from tenon.store.db import Store
@@ -110,12 +110,6 @@ def subagents(path: str) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def excluded(folder: str, names: Sequence[str]) -> bool:
-    """Whether the folder is one of the named ones, or lies in one; links and `~` are resolved."""
-    here = _real(folder)
-    return any(here == root or here.startswith(root.rstrip(os.sep) + os.sep) for root in map(_real, filter(None, names)))
-
-
 def is_read(store: Store, path: str, status: os.stat_result) -> bool:
     """Whether all of the file with that status has been read."""
     offset, file, _ = archive.position(store, os.path.realpath(path))
@@ -146,7 +140,7 @@ class _Run:
     def keeps(self, folder: str) -> bool:
         """Whether lines written in the folder may be kept."""
         if folder not in self.kept:
-            self.kept[folder] = not folder or not excluded(folder, self.exclude)
+            self.kept[folder] = not folder or not paths.lies_in(folder, self.exclude)
         return self.kept[folder]
 
     def spent(self) -> bool:
@@ -232,7 +226,7 @@ class _File:
                 yield Line(first, after, self._too_long(first, after), True)
                 continue
             found = transcript.parse(raw)
-            raw = None  # may be 8 MB
+            raw = None  # may be 4 MB
             if found is None:
                 yield Line(first, after, None, True)
                 continue
@@ -348,7 +342,3 @@ def _grown(store: Store, folder: str, skip: Collection[str]) -> list[str]:
 
 def _identity(status: os.stat_result) -> str:
     return f"{status.st_dev}:{status.st_ino}"
-
-
-def _real(folder: str) -> str:
-    return os.path.normcase(os.path.realpath(os.path.expanduser(folder)))

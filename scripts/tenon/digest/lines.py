@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tenon.digest.transcript import Entry
 
 CHUNK = 1 << 20  # bytes of one read
-LONGEST = 8 << 20  # bytes of a line that is kept
+LONGEST = 4 << 20  # bytes of a line that is kept
 
 
 class Line:

@@ -8,7 +8,7 @@ import re
 
 from tenon.base.repository import identify
 from tenon.base.text import cut
-from tenon.store import exchanges, summaries
+from tenon.store import exchanges, passages, summaries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _ended(seen: _Seen, what: str, block: dict[str, Any]) -> None:
     seen.commands[command] = "failed" if failed else ""
     if _TEST.search(told):
         seen.tests.pop(command, None)
-        seen.tests[command] = _verdict(_output(block.get("content"))) or ("failed" if failed else "passed")
+        seen.tests[command] = _verdict(passages.output(block.get("content"))) or ("failed" if failed else "passed")
 
 
 def _message(rest: str) -> str:
@@ -145,14 +145,6 @@ def _message(rest: str) -> str:
         text = inner.group("body")
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return cut(first.replace('\\"', '"').replace("\\`", "`").replace("\\$", "$"), 100) or "(message written elsewhere)"
-
-
-def _output(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text") or "") for part in content if isinstance(part, dict) and part.get("type") == "text")
-    return ""
 
 
 def _verdict(output: str) -> str:

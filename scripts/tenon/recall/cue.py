@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 40  # of a long prompt: the first ones and the last ones, where the request stands
 ENOUGH = 4.0  # so much matched weight answers any cue, however long
+LEAST = 1.5  # a cue that says less than this is answered only in part
+COMMON_WEIGHT = 0.25
+TRADE_WEIGHT = 0.5
 
 STOP = frozenset(
     "a about above after again all also am an and any anyone anything are as at be because been before being below between both but by "
@@ -25,16 +28,41 @@ STOP = frozenset(
     "these they thing things this those though through to too try two under until up upon us use used using ve very want wants was wasn way we well were weren "
     "what when where whether which while who whom whose why will with within without won would wouldn yes yet you your yours".split()
 )
-# What any prompt to a coding agent may say: it says little about which memory is meant.
+# What any prompt to a coding agent may say, whatever it is about: how one asks, and how one judges.
 COMMON = frozenset(
-    "add app application back bad best better big bit bug build call case change changes check class clean code come command computer "
-    "correct create current data day days default delete different does error errors example explain fast feature file files find fine first fix folder "
-    "follow format function good great great help idea implement important improve include instead issue issues job keep last later learn "
-    "left less line lines list little long look lot main many maybe mean method missing morning name new next nice number old open "
-    "option order page part people place plan point possible problem program project question quick quickly read ready real remove rename "
-    "report result return review right run running save second set short simple small software someone start step stop string "
-    "stuff system talk task test tests text thought time today together tomorrow tool true turn type understand update user value "
-    "version view wait whole wish word work working works world write writing wrong yesterday".split()
+    "able add allow app appear application apply ask avoid back bad bug break broken build call care case cause change check choose clean clear code come command "
+    "compare complete computer consider continue convert copy correct count create current custom data day deal decide default delete different do double drop "
+    "early easy edit empty enable end ensure error exact example exist expect expensive explain extra extract fail failing failure false fast feature "
+    "figure file fill final find finish fine first fix folder follow forget format function generate good great guess half handle happen hard have "
+    "hear help hold hour idea implement important improve include increase input insert instead investigate issue item job keep large last late later "
+    "latest lead learn leave left less line list little load long look lose lot main many matter maybe mean meant meanwhile merely mess method minute miss mistake "
+    "mock month morning most move multiple name necessary new next nice normal note notice number odd old open option order output own page part pass past people perfect perhaps "
+    "pick piece place plain plan play please point possible prefer prepare press prevent print probably problem proceed program project proper pull "
+    "question quick quite read ready real reason reduce refactor related remaining remember remove rename repair replace report require respect rest result "
+    "return reuse revert review rewrite right round run running safe sample save search second see seem select send separate set setting setup share short shown side "
+    "similar simple single size slow small software solution solve soon sort sound split start state stay step stop strange string structure stuff suggest suggestion summarise "
+    "summarize sum support suppose sure swap switch system talk task team test text there thing think thought time today together tomorrow tool top total touch true turn twice type "
+    "undo understand unused update upper usage user usual value various verify version view wait walk way week whole wish wonder word work world worth "
+    "write writing written wrong wrote year yesterday".split()
+)
+# The nouns of the trade: they say roughly what it is about, and a memory that shares nothing else is about something else.
+TRADE = frozenset(
+    "account address algorithm alias api argument array async attribute backend backup batch bash binary block board body boolean branch browser bucket "
+    "button byte cache callback channel character class cli click client clock cloud column comment commit compile compiler component config configuration connection console "
+    "constant container content context cookie crash css cursor dashboard database date debug dependency deploy deployment desktop device dialog diff directory "
+    "disk docker docs document documentation domain download driver editor element email endpoint engine entry environment event exception export "
+    "expression extension field filter flag font form framework frontend git github global handler hash header heading hook host html http icon image import index "
+    "integer integration interface internal iterator java javascript json key keyboard label language laptop latency layout level library limit link linux local lock log login "
+    "logic loop machine macos map memory menu merge message metadata metric migration mobile mode model module monitor mouse namespace network node null object package pagination panel parameter "
+    "parse parser password patch path pattern performance permission pipeline plugin pointer policy port process production property protocol "
+    "proxy push python query queue readme record reference regex register regression release remote render repo repository request resource response retry role root "
+    "route router row rule rust schema scope screen script scroll security server service session shell sidebar sql stack stage staging standard status storage "
+    "store stream style submit syntax table tag target template terminal thread ticket timeout timer timestamp title token trace tree tuple typescript typo ui "
+    "unit upgrade upload url validate validation variable vector warning web webpage website widget width window windows worker".split()
+)
+# When something was is seldom said where it is remembered.
+DATES = frozenset(
+    "january february march april june july august september october november december monday tuesday wednesday thursday friday saturday sunday".split()
 )
 
 
@@ -74,7 +102,7 @@ def answered(cue: Cue, text: str) -> tuple[float, list[str]]:
     have = {stem(word) for word in all_words(text) if word[:3] in starts}
     shared = [word for word in cue.words if (stem(word) in have if not word.endswith("*") else word[:-1] in text)]
     matched = sum(cue.weights[word] for word in shared)
-    return (min(1.0, matched / min(cue.total, ENOUGH)) if cue.total else 0.0), shared
+    return (min(1.0, matched / max(LEAST, min(cue.total, ENOUGH))) if cue.total else 0.0), shared
 
 
 def stem(word: str) -> str:
@@ -97,11 +125,25 @@ _ENDINGS = (
 
 
 def _weight(word: str) -> float:
-    if word in COMMON or word in STOP:
-        return 0.35
+    if word in STOP or _among(word, COMMON):
+        return COMMON_WEIGHT
+    if _among(word, TRADE) or word in DATES or (len(word) == 4 and word.isdecimal() and word[:2] in ("19", "20")):
+        return TRADE_WEIGHT
     if len(word) > 3 and any(char.isdigit() for char in word):
         return 1.5
     return 1.0
+
+
+def _among(word: str, known: frozenset[str]) -> bool:
+    """Whether the word, or what it is a plain form of, is one of these."""
+    if word in known:
+        return True
+    for ending in ("s", "es", "d", "ed", "ing", "er", "ly"):
+        if word.endswith(ending):
+            bare = word[: -len(ending)]
+            if bare in known or (ending in ("ing", "ed") and (bare + "e" in known or (bare[-1:] == bare[-2:-1] and bare[:-1] in known))):
+                return True
+    return word.endswith("ies") and word[:-3] + "y" in known
 
 
 def _rarity(size: int, rows: int) -> float:

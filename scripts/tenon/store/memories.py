@@ -9,6 +9,7 @@ from __future__ import annotations
 from tenon.base.errors import TenonError
 from tenon.base.text import clean
 from tenon.store import forgotten, index, places
+from tenon.store.wording import kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,8 +116,8 @@ def write(
     `again`, a text that was forgotten.
     """
     tier = _tier(tier)
-    text = _kept(text, "text")
-    reason = _kept(reason, "reason", empty=True)
+    text = kept(text, "text", LONGEST)
+    reason = kept(reason, "reason", LONGEST, empty=True)
     if kind not in KINDS:
         raise TenonError(f"'{kind}' is not a kind of memory; the kinds are {', '.join(KINDS)}")
     if source not in SOURCES:
@@ -131,7 +132,7 @@ def write(
             return _rewritten(store, known, tier, reason, now, turns), False
         ref = _fresh_ref(store, repository, text)
         values = (
-            ref, repository, tier, kind, text, reason, source, _labels(labels), _kept(epic, "epic", empty=True), min(2.0, max(0.0, strength)),
+            ref, repository, tier, kind, text, reason, source, _labels(labels), kept(epic, "epic", LONGEST, empty=True), min(2.0, max(0.0, strength)),
             now, now, now, now,
         )  # fmt: skip
         rowid = int(store.execute(ADD, values).lastrowid or 0)
@@ -162,7 +163,7 @@ def revise(store: Store, ref: str, text: str, reason: str, now: float) -> Memory
 
     Raises TenonError for an unknown id, a superseded or forgotten text, or a missing reason.
     """
-    text, reason = _kept(text, "new_content"), _kept(reason, "reason")
+    text, reason = kept(text, "new_content", LONGEST), kept(reason, "reason", LONGEST)
     if forgotten.is_buried(store, text):
         raise TenonError("that text was forgotten on the user's wish and stays gone")
     with store.transaction():
@@ -179,12 +180,12 @@ def revise(store: Store, ref: str, text: str, reason: str, now: float) -> Memory
 
 def promote(store: Store, ref: str, reason: str, now: float) -> Memory:
     """The memory in the long-term tier, at full strength, under the same id. Raises TenonError as `revise` does."""
-    return _move(store, ref, "long", _kept(reason, "reason"), now)
+    return _move(store, ref, "long", kept(reason, "reason", LONGEST), now)
 
 
 def demote(store: Store, ref: str, reason: str, now: float) -> Memory:
     """The memory back in the short-term tier at no more than half strength, under the same id."""
-    return _move(store, ref, "short", _kept(reason, "reason"), now)
+    return _move(store, ref, "short", kept(reason, "reason", LONGEST), now)
 
 
 def reinforce(store: Store, ref: str, now: float, *, factor: float = 1.2, per_day: float = 1.0) -> Memory:
@@ -261,17 +262,6 @@ def _tier(tier: str) -> str:
     if tier not in TIERS:
         raise TenonError(f"'{tier}' is not a tier; it is short (stm) or long (ltm)")
     return TIERS[tier]
-
-
-def _kept(text: str, name: str, *, empty: bool = False) -> str:
-    from tenon.base.redact import redact
-
-    kept = redact(clean(text)).strip()
-    if not kept and not empty:
-        raise TenonError(f"{name} is empty; say in a sentence what is to be kept")
-    if len(kept) > LONGEST:
-        raise TenonError(f"{name} has {len(kept):,} characters, a memory at most {LONGEST:,}: keep the point, and name the file it stands in")
-    return kept
 
 
 def _labels(labels: Sequence[str]) -> str:

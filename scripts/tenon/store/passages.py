@@ -47,7 +47,7 @@ def _of_block(block: dict[str, object]) -> str:
     if kind == "tool_use":
         return _call(str(block.get("name") or ""), block.get("input"))
     if kind == "tool_result":
-        return _ends(_output(block.get("content")))
+        return _ends(output(block.get("content")))
     return ""
 
 
@@ -58,7 +58,8 @@ def _call(name: str, given: object) -> str:
     return " ".join([name, *shown])
 
 
-def _output(content: object) -> str:
+def output(content: object) -> str:
+    """The text of a tool's result, whichever form it came in."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
