@@ -67,7 +67,7 @@ def _recall(store: Store, event: dict[str, Any], cue: str, chosen: Settings) -> 
         for hit in found.hits
     ]
     text, placed = injection.fenced([("", lines)], int(chosen.number("inject.max_chars")))
-    told = [(hit.candidate.ref, hit.score, hit.parts.line()) for hit in found.hits]
+    told = [(hit.candidate.ref, hit.score, hit.parts.values()) for hit in found.hits]
     journal.record(store, event="command", session=where.session(event), repository=repository, words=found.words(), hits=told, chars=len(text), now=now)
     return Answer(context=text if placed else "Nothing in memory fits that cue.")
 

@@ -83,7 +83,7 @@ def _recalled(store: Store, event: dict[str, Any], prompt: str, chosen: Settings
     text, placed = injection.fenced([("", [_line(store, hit) for hit in found.hits])], int(chosen.number("inject.max_chars")))
     if not placed:
         return None
-    _record(store, session, repository, found.hits, found.words(), len(text), now)
+    _record(store, session, repository, [hit for hit in found.hits if f"({hit.candidate.ref})" in text], found.words(), len(text), now)
     return Answer(context=text)
 
 
@@ -97,10 +97,9 @@ def _line(store: Store, hit: Hit) -> str:
 def _record(store: Store, session: str, repository: int | None, hits: list[Hit], words: list[str], chars: int, now: float) -> None:
     if not store.writable:
         return
-    refs = [hit.candidate.ref for hit in hits]
     try:
         store.execute("PRAGMA wal_autocheckpoint = 0")  # a prompt never pays for a checkpoint
-        told = [(hit.candidate.ref, hit.score, hit.parts.line()) for hit in hits]
-        journal.record(store, event="prompt", session=session, repository=repository, words=words, hits=told, chars=chars, now=now, show=refs)
+        told = [(hit.candidate.ref, hit.score, hit.parts.values()) for hit in hits]
+        journal.record(store, event="prompt", session=session, repository=repository, words=words, hits=told, chars=chars, now=now)
     except sqlite.Error as error:
         faults.note("UserPromptSubmit", error, "the injection was made and not journalled")

@@ -8,16 +8,19 @@ from hooks import where
 from hooks.door import Answer
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
+from tenon.base.lean import sqlite
 from tenon.recall import briefing, injection
 from tenon.store import db, journal, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from tenon.base.settings import Settings
     from tenon.store.db import Store
 
+BUSY_MS = 800  # for each write: while another process holds the store the briefing must still be out in time
 CATCH_UP_S = 0.35  # of leftovers of earlier sessions; the rest is read at the next start, or by `tenon import`
 
 
@@ -34,9 +37,10 @@ def answer(event: dict[str, Any]) -> Answer | None:
         faults.note("SessionStart", error)
         return _in_spite(path, event, chosen, error)
     with store:
+        store.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         _leftovers(store, event, chosen, now)
         if event.get("source") == "compact":
-            journal.unsee(store, where.session(event))
+            _written(lambda: journal.unsee(store, where.session(event), now), "what was shown before the compaction is not shown again")
         return _brief(store, event, chosen, now)
 
 
@@ -56,15 +60,31 @@ def _brief(store: Store, event: dict[str, Any], chosen: Settings, now: float) ->
     if not chosen.flag("inject.session"):
         return None
     session = where.session(event)
-    repository = places.settle(store, where.folder(event), now) if store.writable else places.find(store, where.folder(event))
+    repository = _repository(store, where.folder(event), now)
     sections, refs = briefing.sections(store, repository, session=session, now=now, per_day=where.per_day(chosen))
     text, placed = injection.fenced(sections, int(chosen.number("inject.max_chars")))
     if not placed:
         return None
     if store.writable:
-        told = [(ref, 0.0, "briefing") for ref in refs]
-        journal.record(store, event="session", session=session, repository=repository, words=[], hits=told, chars=len(text), now=now, show=refs)
+        told = [(ref, 0.0, ()) for ref in refs if f"({ref})" in text]
+        _written(
+            lambda: journal.record(store, event="session", session=session, repository=repository, words=[], hits=told, chars=len(text), now=now),
+            "the briefing was given and not journalled",
+        )
     return Answer(context=text)
+
+
+def _repository(store: Store, folder: str, now: float) -> int | None:
+    known = _written(lambda: places.settle(store, folder, now), "the folder is not known yet") if store.writable else None
+    return places.find(store, folder) if known is None else known
+
+
+def _written(write: Callable[[], int | None], otherwise: str) -> int | None:
+    try:
+        return write()
+    except sqlite.Error as error:
+        faults.note("SessionStart", error, otherwise)
+        return None
 
 
 def _in_spite(path: str, event: dict[str, Any], chosen: Settings, error: TenonError) -> Answer:

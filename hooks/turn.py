@@ -5,7 +5,8 @@ import os
 import time
 
 from hooks import where
-from tenon.base import paths, settings
+from tenon.base import faults, paths, settings
+from tenon.base.errors import TenonError
 from tenon.digest import capture
 from tenon.store import db
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from hooks.door import Answer
 
+BUSY_MS = 1500  # the user waits for the end of a turn; while another process holds the store the next event does the work
 CAPTURE_S = 0.5  # what is not read by then is read at the next event, or by `tenon import`
 
 
@@ -25,5 +27,8 @@ def answer(event: dict[str, Any]) -> Answer | None:
     if not chosen.flag("archive.enabled") or not os.path.exists(transcript) or where.is_excluded(event, chosen):
         return None
     with db.open_store(paths.store_path(where.agent(chosen))) as store:
-        capture.capture(store, transcript, session_name=where.session(event), folder=where.folder(event), now=time.time(), budget_s=CAPTURE_S)
+        store.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        report = capture.capture(store, transcript, session_name=where.session(event), folder=where.folder(event), now=time.time(), budget_s=CAPTURE_S)
+    if report.problem and not report.finished:
+        faults.note(str(event.get("hook_event_name")), TenonError(report.problem))
     return None

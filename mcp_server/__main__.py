@@ -1,5 +1,6 @@
 """Starts the MCP server on stdin and stdout; nothing is opened before a tool is called."""
 import os
+import signal
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -17,4 +18,6 @@ def main():
 
 
 if __name__ == "__main__":
+    # Claude Code ends its servers with a signal; one that comes before the first message is no error either.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(0))
     main()

@@ -14,7 +14,7 @@ from tenon.base.errors import TenonError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, BinaryIO
+    from typing import Any
 
     Notify = Callable[[str, "dict[str, Any]"], object]
 
@@ -223,13 +223,6 @@ class Dispatcher:
             self._on_fault(error)
         except Exception:  # noqa: BLE001 - what only writes a fault down must not cost the answer
             pass
-
-
-def serve(dispatcher: Dispatcher, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> None:
-    """Answers one message a line until the input ends; without streams, those of this process, which then ends too."""
-    from mcp_server import stdio
-
-    stdio.serve(dispatcher, stdin, stdout)
 
 
 def decode(line: bytes) -> object:

@@ -17,8 +17,8 @@ LARGEST_BYTES = 64 << 20  # of one message
 LAST_CALLS_S = 3.0  # for the calls at work when the client has closed its end
 
 
-def serve(dispatcher: protocol.Dispatcher, stdin: BinaryIO | None, stdout: BinaryIO | None) -> None:
-    """Answers until the input ends; without streams, on this process's own, and ends the process with them."""
+def serve(dispatcher: protocol.Dispatcher, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> None:
+    """Answers one message a line until the input ends; without streams, on this process's own, and ends the process with them."""
     own = stdin is None or stdout is None
     if stdin is None or stdout is None:
         stdin, stdout = _claimed()

@@ -147,7 +147,7 @@ def _memory(found: Memory) -> dict[str, Any]:
 
 
 def _journal(here: Place, hits: list[Hit], words: list[str]) -> None:
-    told = [(hit.candidate.ref, hit.score, hit.parts.line()) for hit in hits]
+    told = [(hit.candidate.ref, hit.score, hit.parts.values()) for hit in hits]
     journal.record(here.store, event="tool", session=here.session, repository=here.repository, words=words, hits=told, chars=0, now=here.now)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.replies import Reply, obey, prompt_of, results_of, text, tool_call
-from tests.live.test_sessions import FACT
+from tests.live.test_sessions import FACT, QUESTION
 from tests.live.user import ALLOWED, TOOL, User
 
 pytestmark = pytest.mark.live
@@ -39,25 +39,25 @@ def test_a_digest_reads_what_waits_and_marks_what_was_dealt_with(user: User) -> 
     session = user.says("/memory-digest", *ALLOWED)
 
     (shown,) = session.blocks("UserPromptExpansion")
-    assert f"- [t1 · user · " in shown
+    assert "- [t1 · user · " in shown
     assert FACT in shown
-    assert "Turns shown, in order: t1, t2, t3, t4. Mark only turns from this list." in session.sent
+    assert "Turns shown, in order: t1, t3, t4, t6. Mark only turns from this list." in session.sent
     assert '"marked":2' in "".join(results_of(session.requests[-1].body)).replace(" ", "")
-    assert [(1, "written"), (2, "skipped")] == user.rows("SELECT turn, how FROM consolidated ORDER BY turn")
+    assert [(1, "written"), (3, "skipped")] == user.rows("SELECT turn, how FROM consolidated ORDER BY turn")
     assert [("Only Ottilie may restart zebra-42.", 1)] == user.rows("SELECT m.text, l.turn FROM memory m JOIN lineage l ON l.memory = m.id")
     after = user.says("/memory-digest", *ALLOWED).sent
-    assert "Turns shown, in order: t3, t4, " in after
+    assert "Turns shown, in order: t4, t6, " in after
 
 
 def digesting(request: Any) -> Reply:
-    """A model that digests: writes one memory from t1, then marks t1 and t2, then says so; otherwise does as it is told."""
+    """A model that digests: writes one memory from t1, then marks t1 and t3, then says so; otherwise does as it is told."""
     if "Digest the turns" not in prompt_of(request.body) and not results_of(request.body):
         return obey(request)
     done = "".join(results_of(request.body)).replace(" ", "")
-    if '"waiting"' in done or "Turns shown, in order: t3" in str(request.body["messages"]):
+    if '"waiting"' in done or "Turns shown, in order: t4" in str(request.body["messages"]):
         return {"blocks": [text("One thing was kept.")]}
     if '"tier"' in done:
-        return {"blocks": [tool_call(TOOL + "memory_archive", {"action": "done", "written": ["t1"], "skipped": ["t2"]})]}
+        return {"blocks": [tool_call(TOOL + "memory_archive", {"action": "done", "written": ["t1"], "skipped": ["t3"]})]}
     memory = {"tier": "short", "type": "fact", "content": "Only Ottilie may restart zebra-42.", "origin": "user", "turns": ["t1"]}
     return {"blocks": [tool_call(TOOL + "memory_write", memory)]}
 
@@ -65,13 +65,17 @@ def digesting(request: Any) -> Reply:
 def test_status_and_why_are_answered_without_a_request(user: User) -> None:
     """The text is shown, the model is not asked."""
     empty = user.says("/memory-status")
-    first = user.says(FACT)
+    user.says(FACT)
+    second = user.says(QUESTION)
     status = user.says("/memory-status")
-    why = user.says("/tenon:memory-why", "--resume", first.id)
+    why = user.says("/tenon:memory-why", "--resume", second.id)
 
+    assert "archive here:    0 turns of 0 sessions" in empty.output
+    assert "archive here:    6 turns of 2 sessions" in status.output
+    assert "prompt: " in why.output
+    assert "  t1 " in why.output
+    assert FACT in why.output
     assert [[], [], []] == [empty.requests, status.requests, why.requests]
-    assert "2 turns of 1 sessions" in status.output
-    assert "session:" in why.output or "Nothing was put in front of this session so far." in why.output
 
 
 def test_forget_asks_first_and_then_forgets_for_good(user: User) -> None:
@@ -83,8 +87,8 @@ def test_forget_asks_first_and_then_forgets_for_good(user: User) -> None:
     assert "To do it: /memory-forget t1 yes" in asked.output
     assert user.holds("zebra-42")
 
-    done = user.says("/memory-forget t1 t2 yes")
-    assert "Forgotten: t1, t2." in done.output
+    done = user.says("/memory-forget t1 t3 yes")
+    assert "Forgotten: t1, t3." in done.output
     assert [[], []] == [asked.requests, done.requests]
     assert not user.holds("zebra-42")
     assert "zebra-42" not in user.says("what is our staging database called?").sent

@@ -6,11 +6,18 @@ from collections.abc import Iterator
 import pytest
 
 from tests.fakes.door import RecordedRequest
+from tests.fakes.replies import Reply, obey
 from tests.fakes.terminal import Terminal, has_tmux
 from tests.live.test_sessions import FACT, QUESTION
 from tests.live.user import User, blocks, until
 
 pytestmark = [pytest.mark.live, pytest.mark.skipif(not has_tmux(), reason="no tmux on this machine")]
+
+
+def plain(request: RecordedRequest) -> Reply:
+    """Does as it is told without thinking aloud: after a compaction Claude Code sends thoughts that are bound to what is gone."""
+    answer = obey(request)
+    return {"blocks": [block for block in answer["blocks"] if block["type"] != "thinking"]}
 
 
 class Talk:
@@ -29,13 +36,18 @@ class Talk:
 
     def orders(self, command: str, answer: str) -> str:
         """The screen after a slash command, once it shows the answer."""
-        self.terminal.enter(command)
+        self.terminal.enter(command)  # completed to /tenon:… where nothing follows it
         return self.terminal.wait_for(answer)
+
+    def ended(self) -> bool:
+        """Whether Claude Code has gone."""
+        return self.terminal.tmux("display-message", "-p", "-t", "main", "#{pane_dead}").strip() == "1"
 
 
 @pytest.fixture
 def talk(user: User) -> Iterator[Talk]:
     """A session in a terminal, after another one in which a fact was told."""
+    user.api.script = plain
     user.says(FACT)
     with Terminal([str(user.claude.binary)], user.claude.project, user.claude.env) as terminal:
         terminal.wait_for("❯")
@@ -61,7 +73,8 @@ def test_a_conversation_is_recalled_compacted_cleared_and_left(talk: Talk) -> No
     assert "Asked: good morning to you, my dear machine" in blocks(cleared, "SessionStart")[-1]
     assert compacted.headers["X-Claude-Code-Session-Id"] != cleared.headers["X-Claude-Code-Session-Id"]
 
-    talk.orders("/exit", "Pane is dead")
+    talk.terminal.enter("/exit")
+    assert until(talk.ended), talk.terminal.screen()
     said = [turn for turn in talk.user.turns() if turn.startswith("prompt")]
     assert [f"prompt: {words}" for words in (FACT, "good morning to you, my dear machine", QUESTION, "let us go on with the bridges", "a new day, a new conversation")] == said
 
@@ -69,7 +82,7 @@ def test_a_conversation_is_recalled_compacted_cleared_and_left(talk: Talk) -> No
 def test_local_commands_are_shown_and_ask_no_model(talk: Talk) -> None:
     """Status and forget are answered on the screen; recall goes to the model with its hits."""
     before = len(talk.user.api.messages())
-    talk.orders("/memory-status ", "2 turns of 1 sessions")
+    talk.orders("/memory-status", "2 turns of 1 sessions")
     talk.orders("/memory-forget t1", "To do it: /memory-forget t1 yes")
     assert before == len(talk.user.api.messages())
     talk.terminal.enter("/memory-recall staging database")

@@ -7,7 +7,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [ROOT, os.path.join(ROOT, "scripts")]
 
-from mcp_server import protocol  # noqa: E402 - the path comes first
+from mcp_server import protocol, stdio  # noqa: E402 - the path comes first
 from tests.mcp_server import conformance_tools  # noqa: E402
 
 
@@ -20,4 +20,4 @@ def _print(given: dict[str, object], context: protocol.Context) -> object:
 
 if __name__ == "__main__":
     noisy = protocol.Tool(name="print", title="Print", description="Prints.", input_schema={"type": "object"}, call=_print)
-    protocol.serve(protocol.Dispatcher("fixture", "1.2.3", "Fixture", "Tools for tests.", [*conformance_tools.tools(), noisy], print))
+    stdio.serve(protocol.Dispatcher("fixture", "1.2.3", "Fixture", "Tools for tests.", [*conformance_tools.tools(), noisy], print))

@@ -26,7 +26,7 @@ def spoken(*lines: object, dispatcher: Dispatcher | None = None) -> list[Any]:
     """What a connection answers to these lines (messages, or bytes as they are), until it is closed."""
     said = b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines)
     out = io.BytesIO()
-    protocol.serve(dispatcher or conformance_tools.dispatcher(), io.BytesIO(said), out)
+    stdio.serve(dispatcher or conformance_tools.dispatcher(), io.BytesIO(said), out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
@@ -98,7 +98,7 @@ class Line:
         self.done: list[object] = []
         (theirs, self._to), (back, ours) = os.pipe(), os.pipe()
         self._ends: list[Any] = [os.fdopen(theirs, "rb"), os.fdopen(ours, "wb"), os.fdopen(back, "rb")]
-        self._thread = threading.Thread(target=protocol.serve, args=(one_tool(self._work), *self._ends[:2]))
+        self._thread = threading.Thread(target=stdio.serve, args=(one_tool(self._work), *self._ends[:2]))
         self._thread.start()
 
     def _work(self, given: dict[str, Any], context: object) -> str:
@@ -199,7 +199,7 @@ def test_a_handshake_loads_neither_a_database_nor_threads() -> None:
     """A start that is too slow costs the user the server for a quarter of an hour."""
     code = (
         "import sys; sys.path[:0] = sys.argv[1:]\n"
-        "from mcp_server.protocol import Dispatcher, serve\n"
+        "from mcp_server.protocol import Dispatcher\nfrom mcp_server.stdio import serve\n"
         "import io\n"
         "out = io.BytesIO()\n"
         "serve(Dispatcher('f', '1', 'F', '', [], print), io.BytesIO(b'{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}'), out)\n"

@@ -1,7 +1,7 @@
 """What two invented projects remember, and prompts that have to do with it or have not: the measure of the floor.
 
-The word lists of recall/cue.py were drawn up beside the first project; the second was written afterwards and never looked at meanwhile.
-Its error rates are those to believe. The everyday prompts have to do with neither.
+The word lists of recall/cue.py were drawn up beside the first project, from what kind of word it is that misleads and not prompt by prompt;
+the second stood already and was not looked at until they were done. LATER was written after that and measured once: 4 of 84 got something.
 """
 from __future__ import annotations
 
@@ -337,4 +337,50 @@ EVERYDAY = (
     "the real ones by hand, because the formatter was set up differently over there and the diff is far too long to read in one go.",
     "the button in the dialog should be disabled while the form is being sent, and when the answer comes back with an error then it should be enabled again and the "
     "message should be shown in red below the field it belongs to. At the moment one can click twice and everything is sent twice.",
+)
+
+# Written when the word lists stood.
+LATER = (
+    "what is wrong with this pull request?",
+    "add a confirmation dialog before the record is deleted",
+    "write an integration test for the checkout flow",
+    "why does npm install fail with a peer dependency conflict?",
+    "explain the difference between a process and a thread",
+    "please make the code in this class more idiomatic",
+    "how do I squash the last three commits?",
+    "add a tooltip to the icon in the toolbar",
+    "the page flickers when it loads, do you have an idea why?",
+    "convert this callback hell to promises",
+    "write a regular expression for email addresses",
+    "let the user choose between two languages in the menu",
+    "my virtual environment is broken, how do I recreate it?",
+    "replace print statements with proper logging",
+    "find all places where we swallow exceptions",
+    "add an index.html with a simple landing page",
+    "compare the two approaches and recommend one",
+    "sort the imports alphabetically",
+    "implement a binary search tree with insert and delete",
+    "write a bash one-liner that counts lines of code per language",
+    "use dependency injection here instead of a singleton",
+    "draw an ASCII diagram of the architecture",
+    "can you double check your answer?",
+    "reduce the bundle size of the frontend",
+    "add a health check to the service",
+    "how would you name this variable?",
+    "create a pull request template",
+    "fix the indentation in the YAML file",
+    "add a fallback image for avatars which cannot be loaded",
+    "this query is slow, which index is missing?",
+    "stop adding comments that repeat the code",
+    "write a changelog entry for what we did today",
+    "make the tests deterministic by seeding the random generator",
+    "what are the risks of this change?",
+    "add a dropdown with autocomplete to the filter bar",
+    "the colours are hard to read, improve the contrast",
+    "add a Makefile with targets for build, test and clean",
+    "turn the class component into a function component with hooks",
+    "where should I put shared types in a monorepo?",
+    "read the stack trace below and tell me what happened: IndexError: list index out of range in main.py, line 42, in <module>",
+    "I want to learn how compilers work, give me a small project that I can finish in a weekend and that covers lexing, parsing and code generation",
+    "we have a race condition: two workers pick up the same item. What are the usual ways to prevent that, and which one needs the least change in our code?",
 )

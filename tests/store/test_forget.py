@@ -99,8 +99,8 @@ def test_what_is_forgotten_stays_gone(store: Store, tmp_path: Path) -> None:
     memories.revise(store, ref, f"The staging vault in Oslo is {SECRET}", f"{SECRET} is in Oslo", NOW)
     summary.write(store, "s1", "", NOW)
     journal.record(
-        store, event="prompt", session="s2", repository=project, words=[SECRET.lower(), "vault"], hits=[(ref, 0.9, "bm25 1"), (f"t{first}", 0.8, "x")],
-        chars=10, now=NOW, show=[ref],
+        store, event="prompt", session="s2", repository=project, words=[SECRET.lower(), "vault"], hits=[(ref, 0.9, (1.0, 0.5, 1.0, 1.0, 0.0)), (f"t{first}", 0.8, ())],
+        chars=10, now=NOW,
     )  # fmt: skip
     assert [ref, f"t{first}", f"t{second}"] == found(store, project, SECRET)
     assert SECRET in str(summaries.of_session(store, number).text)  # type: ignore[union-attr]

@@ -83,7 +83,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
 def _note(here: Context, found: Recall) -> None:
     if not here.store.writable:
         return
-    told = [(hit.candidate.ref, hit.score, hit.parts.line()) for hit in found.hits]
+    told = [(hit.candidate.ref, hit.score, hit.parts.values()) for hit in found.hits]
     try:
         journal.record(here.store, event="command", session="", repository=here.repository, words=found.words(), hits=told, chars=0, now=here.now)
     except sqlite.OperationalError:

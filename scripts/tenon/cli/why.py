@@ -131,19 +131,18 @@ def _judged(hit: Hit, place: int, floor: float, most: int) -> list[str]:
 def _entry(store: Store, entry: Entry, ref: str, out: Out) -> None:
     hits = [hit for hit in entry.hits if not ref or hit[0] == ref]
     if out.json:
-        told = [{"id": hit[0], "score": float(hit[1]), "parts": hit[2] if len(hit) > 2 else ""} for hit in hits]
+        told = [{"id": ref, "score": float(score) if score else None, "parts": parts} for ref, score, parts in hits]
         out.record({"at": context.iso(entry.at), "event": entry.event, "session": entry.session, "words": entry.words, "chars": entry.chars, "hits": told})
         return
     count = f"{len(entry.hits)} item{'s' if len(entry.hits) != 1 else ''}" + (f", {entry.chars:,} characters" if entry.chars else "")
     words = f", for the words {', '.join(entry.words)}" if entry.words else ""
     session = f", session {entry.session}" if entry.session else ""
     out.line(f"{out.styled('strong', context.date(entry.at))}  {EVENTS.get(entry.event, entry.event)}: {count}{words}{session}")
-    for hit in hits:
+    for found, score, parts in hits:
         if not ref:
-            out.line(f"    {hit[0]}  {cut(_text(store, hit[0]), 100)}")
-        parts = hit[2] if len(hit) > 2 else ""
-        if parts and parts != "briefing":
-            out.line(out.styled("faint", f"    {' ' * len(hit[0])}  score {hit[1]}: {parts}"))
+            out.line(f"    {found}  {cut(_text(store, found), 100)}")
+        if score:
+            out.line(out.styled("faint", f"    {' ' * len(found)}  score {score}: {parts}"))
 
 
 def _text(store: Store, ref: str) -> str:

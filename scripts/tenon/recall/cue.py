@@ -13,54 +13,68 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MOST_WORDS = 40  # of a long prompt: the first ones and the last ones, where the request stands
-ENOUGH = 4.0  # so much matched weight answers any cue, however long
-LEAST = 1.5  # a cue that says less than this is answered only in part
-COMMON_WEIGHT = 0.25
-TRADE_WEIGHT = 0.5
+ENOUGH = 3.5  # so much matched weight answers any cue, however long
+LEAST = 1.5  # a cue that says less than this is answered in part only: one noun of the trade is no answer
+COMMON_WEIGHT, TRADE_WEIGHT = 0.25, 0.5  # names and everything else 1.0, names with digits 1.5
 
 STOP = frozenset(
-    "a about above after again all also am an and any anyone anything are as at be because been before being below between both but by "
-    "can cannot cant could couldn d did didn do does doesn doing don done down during each either else even ever every few for from get "
-    "gets getting give given go goes going got had has hasn have haven having he hello hence her here hers hi him his how however i if in "
-    "into is isn it its itself just kind know let lets like ll m make makes me might mine more most much must my myself need needs neither "
-    "never no nor not now of off ok okay on once one only onto or other our ours out over own per please put re really s said same say see "
-    "she should shouldn show since so some someone something still such sure t take tell than thank thanks that the their theirs them then there "
-    "these they thing things this those though through to too try two under until up upon us use used using ve very want wants was wasn way we well were weren "
-    "what when where whether which while who whom whose why will with within without won would wouldn yes yet you your yours".split()
+    "a about above across after again ain all along also although am amid among an and any anybody anyone anything anywhere apart are aren as aside at "
+    "away be became because become becomes been before being below beside besides between beyond both but by can cannot cant concerning could couldn d "
+    "despite did didn do does doesn doing don done down during each either else even ever every everybody everyone everything everywhere except far few "
+    "for from get gets getting give given go goes going got had hadn has hasn have haven having he hello hence her here hers herself hi him himself his "
+    "how however i if in inside into is isn it its itself just kind know let lets like ll m make makes me might mightn mine more most much must mustn my "
+    "myself near need needn needs neither never no nobody none nor not nothing now nowhere of off ok okay on once one ones only onto or other ought our "
+    "ours ourselves out outside over own per please put quite rather re really regarding s said same say see shall shan she should shouldn show since so "
+    "some somebody somehow someone something sometime sometimes somewhere still such sure t take tell than thank thanks that the their theirs them "
+    "themselves then there these they thing things this those though through thus till to too toward towards try two under underneath unless unlike until "
+    "up upon us use used using ve versus very via want wants was wasn way we well were weren what whatever when whenever where whereas wherever whether "
+    "which whichever while who whoever whom whose why will with within without won would wouldn yes yet you your yours yourself yourselves".split()
 )
 # What any prompt to a coding agent may say, whatever it is about: how one asks, and how one judges.
 COMMON = frozenset(
-    "able add allow app appear application apply ask avoid back bad bug break broken build call care case cause change check choose clean clear code come command "
-    "compare complete computer consider continue convert copy correct count create current custom data day deal decide default delete different do double drop "
-    "early easy edit empty enable end ensure error exact example exist expect expensive explain extra extract fail failing failure false fast feature "
-    "figure file fill final find finish fine first fix folder follow forget format function generate good great guess half handle happen hard have "
-    "hear help hold hour idea implement important improve include increase input insert instead investigate issue item job keep large last late later "
-    "latest lead learn leave left less line list little load long look lose lot main many matter maybe mean meant meanwhile merely mess method minute miss mistake "
-    "mock month morning most move multiple name necessary new next nice normal note notice number odd old open option order output own page part pass past people perfect perhaps "
-    "pick piece place plain plan play please point possible prefer prepare press prevent print probably problem proceed program project proper pull "
-    "question quick quite read ready real reason reduce refactor related remaining remember remove rename repair replace report require respect rest result "
-    "return reuse revert review rewrite right round run running safe sample save search second see seem select send separate set setting setup share short shown side "
-    "similar simple single size slow small software solution solve soon sort sound split start state stay step stop strange string structure stuff suggest suggestion summarise "
-    "summarize sum support suppose sure swap switch system talk task team test text there thing think thought time today together tomorrow tool top total touch true turn twice type "
-    "undo understand unused update upper usage user usual value various verify version view wait walk way week whole wish wonder word work world worth "
-    "write writing written wrong wrote year yesterday".split()
+    "able accept achieve actual actually add allow almost already alright alternative always answer anyway app appear application apply arrange ask assume "
+    "attempt attention avoid aware back bad basic basically beautiful begin believe bit break brief bring broken bug build call care careful carefully "
+    "case cause certain certainly change cheap check choose clean clear clearly close code combine come comfortable command common compare complain "
+    "complete complicated computer concern confirm confuse consider consistent continue convenient convert copy correct count cover create current "
+    "currently custom data day dead deal decent decide decision default definitely delete describe desired detail different directly discuss double dozen "
+    "drop due early easily easy edit effort eight empty enable end ensure error eventually exact exactly example exist expect expected expensive explain "
+    "explanation explicit extra extract fail failing failure false fast favour feature figure file fill final finally find fine finish finished first fit "
+    "five fix fixed folder follow forget format four fully function further general generally generate gone good great guess half handle handy happen "
+    "happy hard hear help hint hold hope hour hundred idea ideal immediately implement important impossible improve improvement include increase input "
+    "insert inspect instead intend interest interesting introduce investigate involve issue item job keep lack large last late later latest lead learn "
+    "leave left less likely line list literally little load locate long longer look loose lose lot main manage manually many matter maybe mean meant "
+    "meanwhile mention merely mess method minute miss mistake mock modify month morning mostly move multiple name naturally nearly neat necessary new next "
+    "nice nine normal note notice number numerous obvious obviously occur odd often old open opinion optimise optimize option optional order ordinary "
+    "original otherwise output overview page part particular pass past people perfect perform perhaps permanent pick piece place plain plan play point "
+    "possible potential precise precisely prefer preferably prepare press prevent previous previously print probably problem proceed produce program "
+    "project proper properly provide pull purpose question quick quickly rarely reach read ready real realise reason recent recently recommend reduce "
+    "refactor regular related relevant rely remain remaining remember remove rename repair replace report require resolve respect rest result return reuse "
+    "revert review rewrite right roughly round run running safe sample save search second seem select send sense separate separately serious set setting "
+    "setup seven share short shorten shortly shown side similar simple simplify simply single six size slightly slow slowly small smart software solid "
+    "solution solve soon sort sound special specific specify split start state stay step stick stop straight strange strict string structure stuff subtle "
+    "succeed suggest suggestion suitable sum summarise summarize summary support suppose surely swap switch system talk task team temporary ten test text "
+    "think thought thousand three tidy time tiny today together tomorrow tool top total totally touch tricky trouble true truly turn twice type typical "
+    "ugly unable unclear understand undo unexpected unfortunately unnecessary unused update upper urgent usage useful useless user usual usually valid "
+    "value variant various verify version view wait walk warn watch week weird whole wish wonder wonderful word work world worry worth write writing "
+    "written wrong wrote year yesterday".split()
 )
 # The nouns of the trade: they say roughly what it is about, and a memory that shares nothing else is about something else.
 TRADE = frozenset(
-    "account address algorithm alias api argument array async attribute backend backup batch bash binary block board body boolean branch browser bucket "
-    "button byte cache callback channel character class cli click client clock cloud column comment commit compile compiler component config configuration connection console "
-    "constant container content context cookie crash css cursor dashboard database date debug dependency deploy deployment desktop device dialog diff directory "
-    "disk docker docs document documentation domain download driver editor element email endpoint engine entry environment event exception export "
-    "expression extension field filter flag font form framework frontend git github global handler hash header heading hook host html http icon image import index "
-    "integer integration interface internal iterator java javascript json key keyboard label language laptop latency layout level library limit link linux local lock log login "
-    "logic loop machine macos map memory menu merge message metadata metric migration mobile mode model module monitor mouse namespace network node null object package pagination panel parameter "
-    "parse parser password patch path pattern performance permission pipeline plugin pointer policy port process production property protocol "
-    "proxy push python query queue readme record reference regex register regression release remote render repo repository request resource response retry role root "
-    "route router row rule rust schema scope screen script scroll security server service session shell sidebar sql stack stage staging standard status storage "
-    "store stream style submit syntax table tag target template terminal thread ticket timeout timer timestamp title token trace tree tuple typescript typo ui "
-    "unit upgrade upload url validate validation variable vector warning web webpage website widget width window windows worker".split()
+    "account address algorithm alias api argument array async attribute backend backup bash batch binary block board body boolean branch browser bucket "
+    "button byte cache callback channel character class cli click client clock cloud column comment commit compile compiler component config configuration "
+    "connection console constant container content context cookie crash css cursor dashboard database date debug dependency deploy deployment desktop "
+    "device dialog diff directory disk docker docs document documentation domain download driver editor element email endpoint engine entry environment "
+    "event exception export expression extension field filter flag font form framework frontend git github global handler hash header heading hook host "
+    "html http icon image import index integer integration interface internal iterator java javascript json key keyboard label language laptop latency "
+    "layout level library limit link linux local lock log logic login loop machine macos map memory menu merge message metadata metric migration mobile "
+    "mode model module monitor mouse namespace network node null object package pagination panel parameter parse parser password patch path pattern "
+    "performance permission pipeline plugin pointer policy port process production property protocol proxy push python query queue readme record reference "
+    "regex register regression release remote render repo repository request resource response retry role root route router row rule rust schema scope "
+    "screen script scroll security server service session shell sidebar sql stack stage staging standard status storage store stream style submit syntax "
+    "table tag target template terminal thread ticket timeout timer timestamp title token trace tree tuple typescript typo ui unit upgrade upload url "
+    "validate validation variable vector warning web webpage website widget width window windows worker".split()
 )
-# When something was is seldom said where it is remembered.
+# These and years say when, which is seldom said where something is remembered.
 DATES = frozenset(
     "january february march april june july august september october november december monday tuesday wednesday thursday friday saturday sunday".split()
 )
@@ -98,30 +112,55 @@ def rarer(cue: Cue, size: int, found: Mapping[str, int]) -> Cue:
 def answered(cue: Cue, text: str) -> tuple[float, list[str]]:
     """How much of the cue's weight the text has, 0 to 1, and the words they share."""
     # Two forms of a word begin alike, so only words that begin like one of the cue's are worth a stem.
-    starts = {word[:3] for word in cue.words}
-    have = {stem(word) for word in all_words(text) if word[:3] in starts}
-    shared = [word for word in cue.words if (stem(word) in have if not word.endswith("*") else word[:-1] in text)]
+    asked = {word: _bare(word) for word in cue.words}
+    starts = {bare[:3] for bare in asked.values()}
+    have = {stem(bare) for bare in map(_bare, all_words(text)) if bare[:3] in starts}
+    shared = [word for word, bare in asked.items() if (word[:-1] in text if word.endswith("*") else stem(bare) in have)]
     matched = sum(cue.weights[word] for word in shared)
     return (min(1.0, matched / max(LEAST, min(cue.total, ENOUGH))) if cue.total else 0.0), shared
 
 
 def stem(word: str) -> str:
-    """The word without its ending, near enough to Porter's stem to tell whether two forms are one word."""
+    """The word without its endings, near enough to Porter's stem (which the index has) to tell whether two forms are one word."""
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
-    for ending in _ENDINGS:
+    if word[-1] == "s" and word[-2] != "s":
+        word = word[:-3] + "y" if word.endswith("ies") else word[:-1]
+    for ending in ("ied", "ed", "ing", "ly"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)]
+            word = word[: -len(ending)] + ("y" if ending == "ied" else "")
             break
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+    for endings in (_ENDINGS, _INNER):
+        word = _shorter(word)
+        for ending in endings:
+            if word.endswith(ending) and len(word) - len(ending) >= (5 if ending in ("er", "or") else 4 if len(ending) < 3 or ending in ("ation", "ativ") else 3):
+                word = word[: -len(ending)]
+                break
+    word = _shorter(word)
+    return word[:-1] if len(word) > 3 and word[-1] in "yi" else word
+
+
+def _shorter(word: str) -> str:
+    """The word without a last e and with one of a last double letter."""
+    if len(word) > 3 and word[-1] == "e":
         word = word[:-1]
-    return word[:-1] if len(word) > 3 and word[-1] in "eyi" else word
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
 
 
+def _bare(word: str) -> str:
+    """The word without accents, as the index has it."""
+    if word.isascii():
+        return word
+    from unicodedata import normalize
+
+    return "".join(char for char in normalize("NFD", word) if not "\u0300" <= char <= "\u036f")
+
+
+_INNER = ("ment", "ation", "ion", "iz", "iv", "at", "ic", "al", "ful", "er", "or")
 _ENDINGS = (
-    "ational", "izations", "ization", "ations", "ation", "ments", "ment", "nesses", "ness", "ables", "able", "ities", "ity", "ators", "ator",
-    "ings", "ing", "edly", "ions", "ion", "ies", "ied", "ers", "ed", "er", "es", "ly", "s",
-)  # fmt: skip
+    "ational", "ization", "ability", "ibility", "ation", "ativ", "ement", "ment", "nes", "abl", "ibl", "anc", "enc", "ancy", "ency", "ant", "ent", "ity", "ou",
+    "ism", "ist", *_INNER,
+)
 
 
 def _weight(word: str) -> float:
@@ -129,9 +168,7 @@ def _weight(word: str) -> float:
         return COMMON_WEIGHT
     if _among(word, TRADE) or word in DATES or (len(word) == 4 and word.isdecimal() and word[:2] in ("19", "20")):
         return TRADE_WEIGHT
-    if len(word) > 3 and any(char.isdigit() for char in word):
-        return 1.5
-    return 1.0
+    return 1.5 if len(word) > 3 and any(char.isdigit() for char in word) else 1.0
 
 
 def _among(word: str, known: frozenset[str]) -> bool:

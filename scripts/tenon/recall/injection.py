@@ -33,6 +33,7 @@ def fenced(sections: Sequence[tuple[str, Sequence[str]]], limit: int) -> tuple[s
     lines: list[str] = []
     used = placed = 0
     for heading, items in sections:
+        heading = defused(heading)
         begun = not heading
         for item in items:
             safe = defused(item)
@@ -97,7 +98,7 @@ def defused(text: str) -> str:
         return text
     parts = text.split("<")
     for i in range(1, len(parts)):
-        name = parts[i].lstrip("/ ").lower()
+        name = parts[i].lstrip("/ \t\r\n").lower()
         parts[i] = ("‹" if name.startswith(_TAGS) else "<") + parts[i]
     return "".join(parts)
 

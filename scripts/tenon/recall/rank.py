@@ -24,6 +24,10 @@ class Parts:
         """0.4 bm25 + 0.4 match + 0.1 strength + 0.05 recency + 0.05 citations. Source: backant-memory README, «Recall»."""
         return BM25 * self.bm25 + MATCH * self.match + STRENGTH * self.strength + RECENCY * self.recency + CITATIONS * self.citations
 
+    def values(self) -> tuple[float, ...]:
+        """The parts in the order of the journal's PARTS."""
+        return self.bm25, self.match, self.strength, self.recency, self.citations
+
     def line(self) -> str:
-        """The parts in one line, for the journal and `--explain`."""
+        """The parts in one line, for `--explain`."""
         return f"bm25 {self.bm25:.2f} match {self.match:.2f} strength {self.strength:.2f} recency {self.recency:.2f} citations {self.citations:.2f}"

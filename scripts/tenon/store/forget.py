@@ -42,7 +42,6 @@ DROP_MEMORY = "DELETE FROM memory WHERE id = ?"
 DROP_SUMMARY = "DELETE FROM summary WHERE session = ?"
 JOURNAL = "SELECT id, words, hits FROM journal"
 SET_JOURNAL = "UPDATE journal SET words = ?, hits = ? WHERE id = ?"
-DROP_SHOWN = "DELETE FROM shown WHERE ref = ?"
 BARE_DEEDS = "UPDATE deed SET note = '' WHERE ref = ?"
 DEEDS = "SELECT id, note FROM deed WHERE note <> ''"
 SET_DEED = "UPDATE deed SET note = ? WHERE id = ?"
@@ -271,8 +270,6 @@ def _without_json(stored: str, wanted: Iterable[Text]) -> str:
 
 def _unmention(store: Store, refs: Collection[str], said: Iterable[str], given: Iterable[str], wanted: Sequence[Text]) -> None:
     """Takes the refs, and the words that led to them, out of the journal; the texts out of notes and reasons."""
-    for ref in refs:
-        store.execute(DROP_SHOWN, (ref,))
     # By their beginnings: the journal has the cue's form of a word, the text may have another.
     beginnings = {word.rstrip("*")[:4] for text in said for word in words(text)}
     exact = {word.rstrip("*") for text in given for word in words(text)}

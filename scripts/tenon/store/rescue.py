@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # In the order in which rows point to each other.
 TABLES = (
     "repository", "place", "session", "turn", "line", "feed", "consolidated", "summary", "memory", "revision", "lineage", "edge", "episode",
-    "procedure", "task", "handoff", "journal", "shown", "tombstone", "deed", "meta",
+    "procedure", "task", "handoff", "journal", "tombstone", "deed", "meta",
 )  # fmt: skip
 COLUMNS = "PRAGMA table_info({})"
 FORWARDS = "SELECT {} FROM {} ORDER BY rowid"

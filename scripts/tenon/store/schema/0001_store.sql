@@ -211,22 +211,15 @@ CREATE TABLE handoff (
 
 CREATE TABLE journal (                               -- what was recalled or injected, for whom, and how each hit scored
     id         INTEGER PRIMARY KEY,
-    at         REAL NOT NULL,
-    event      TEXT NOT NULL,                        -- prompt, session, tool, command
-    session    TEXT NOT NULL,
+    at         INTEGER NOT NULL,
+    event      TEXT NOT NULL,                        -- prompt, session, tool, command; compact: what was shown may come again
+    session    TEXT NOT NULL,                        -- the first characters of the client's id
     repository INTEGER,
     words      TEXT NOT NULL,                        -- the words that matched; never the prompt itself
-    hits       TEXT NOT NULL,                        -- one line a hit: ref, score, parts
+    hits       TEXT NOT NULL,                        -- one line a hit: ref, then score and parts packed (store/journal.py)
     chars      INTEGER NOT NULL
 );
 CREATE INDEX journal_by_session ON journal (session, id);
-
-CREATE TABLE shown (                                 -- a hit comes once per session
-    session TEXT NOT NULL,
-    ref     TEXT NOT NULL,
-    at      REAL NOT NULL,
-    PRIMARY KEY (session, ref)
-) WITHOUT ROWID;
 
 CREATE TABLE tombstone (                             -- what was forgotten stays gone: salted hashes, no text
     hash   BLOB PRIMARY KEY,
