@@ -130,3 +130,21 @@ def test_a_prompt_loads_next_to_nothing(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) <= LEAN
+
+
+def test_a_prompt_starts_no_process_and_opens_no_connection(tmp_path: Path) -> None:
+    """Python's own audit of the whole hook, import to answer, names neither."""
+    with db.open_store(paths.store_path("default")) as store:
+        memories.write(store, repository=None, tier="short", kind="fact", text="the quick brown fox lives in Rökö", now=1.0)
+    code = (
+        "import sys\n"
+        "def note(event, arguments):\n"
+        "    if event.startswith(('subprocess.', 'os.system', 'os.exec', 'os.fork', 'os.spawn', 'os.posix_spawn', 'socket.', 'urllib.', 'http.')): print(event)\n"
+        "sys.addaudithook(note)\n"
+        f"sys.path[:0] = [{str(ROOT)!r}, {str(LIBRARY.parent)!r}]\n"
+        "import hooks.prompt\n"
+        f"found = hooks.prompt.answer({{'prompt': 'where is the quick brown fox', 'session_id': 's', 'cwd': {str(tmp_path)!r}}})\n"
+        "assert 'Rökö' in found.context\n"
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    assert "" == done.stdout
