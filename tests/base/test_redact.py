@@ -2,6 +2,7 @@
 
 Every secret here is invented, and written in two halves so that no scanner takes this file for a leak.
 """
+
 from __future__ import annotations
 
 import re
@@ -68,9 +69,9 @@ SHAPES = [
     (f"{BEGIN}\n{BODY}\n{BODY[:20]}", BODY[:20], "private-key"),
     (f"     1→{BEGIN}\n     2→{BODY}\n     3→{BODY}\n     4→{CLOSE}", BODY, "private-key"),
     (f"+{BEGIN}\n+{BODY}\n+{CLOSE}", BODY, "private-key"),
-    (f"-----BEGIN OPENSSH " + f"PRIVATE KEY-----\n{BODY}\n-----END OPENSSH PRIVATE KEY-----", BODY, "private-key"),
-    (f"-----BEGIN RSA " + f"PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{HEX32}\n\n{BODY}\n-----END RSA PRIVATE KEY-----", BODY, "private-key"),
-    (f"-----BEGIN PGP " + f"PRIVATE KEY BLOCK-----\nVersion: X 1\n\n{BODY}\n=aB3x\n-----END PGP PRIVATE KEY BLOCK-----", BODY, "private-key"),
+    ("-----BEGIN OPENSSH " + f"PRIVATE KEY-----\n{BODY}\n-----END OPENSSH PRIVATE KEY-----", BODY, "private-key"),
+    ("-----BEGIN RSA " + f"PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{HEX32}\n\n{BODY}\n-----END RSA PRIVATE KEY-----", BODY, "private-key"),
+    ("-----BEGIN PGP " + f"PRIVATE KEY BLOCK-----\nVersion: X 1\n\n{BODY}\n=aB3x\n-----END PGP PRIVATE KEY BLOCK-----", BODY, "private-key"),
     (f"{BEGIN}\nan invented body, not-base64 {PASSWORD}\n{CLOSE}", PASSWORD, "private-key"),
     ("https://ann:" + PASSWORD + "@example.org/x", PASSWORD, "url-password"),
     ("redis://:" + PASSWORD + "@cache:6379/0", PASSWORD, "url-password"),
@@ -125,6 +126,10 @@ SHAPES = [
     ("//registry.example.org/:_authToken=" + R24, R24, "token"),
     ("api_key = zhipu" + HEX32 + "." + R24, R24, "key"),
     ("sk-ant-" + R24 + "." + R24[::-1], R24[::-1], "anthropic"),
+    ("export API_TOKEN='Kp9#mZ2" + "$vL!q8'", "Kp9#mZ2$vL!q8", "token"),
+    ('DB_PASSWORD="open sesame now"', "open sesame now", "password"),
+    ("kubectl create secret generic x --from-literal=password=opensesame", "opensesame", "password"),
+    ("psql 'host=db user=app password=opensesame sslmode=on'", "opensesame", "password"),
     ("DATABASE_PASSWORD=12345678", "12345678", "password"),
 ]  # fmt: skip
 
@@ -215,6 +220,8 @@ UNTOUCHED = [
     "type Token2Reader struct { token Token2 }",
     "PASSWORD_FILE=/run/secrets/db_password1",
     "cookie: document.cookie",
+    'token = r"[-!#$%&*+.^_|~0-9a-zA-Z]+"',
+    '{"Proxy-Authorization": "Basic <username>:<password>"}',
     "",
 ]  # fmt: skip
 
@@ -321,7 +328,7 @@ def test_lower_case_keeps_every_place() -> None:
     assert [chr(code) for code in range(0x110000) if len(chr(code).lower()) != 1] == ["İ"]
 
 
-AROUND = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FFF, exclude_categories=("Cs",)), max_size=60)
+AROUND = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FFF, exclude_categories=["Cs"]), max_size=60)
 PLANTED = st.sampled_from([
     "sk-ant-" + R40, "ghp_" + R40[:36], "AKIA" + "Q3EXWZ7RT5YUBN2K", "xoxb-" + "123456789012-" + R24, "glpat-" + R24, "npm_" + R40[:36],
     "AIza" + R40[:35], JWT, "hf_" + R40[:34], "SG." + R24 + "." + R40, "dapi" + HEX32, "https://ann:" + R24 + "@example.org",
@@ -390,7 +397,7 @@ def _open_ended(items: Any, last: bool, parser: Any) -> bool:
         if operation in (parser.MAX_REPEAT, parser.MIN_REPEAT):
             # One character class with nothing but optional items after it cannot fail either.
             rest = items[number + 1 :]
-            optional = last and all(op in (parser.MAX_REPEAT,) and arg[0] == 0 for op, arg in rest)
+            optional = last and all(op == parser.MAX_REPEAT and arg[0] == 0 for op, arg in rest)
             if argument[1] == parser.MAXREPEAT and not (final or optional):
                 return True
             inner = [(argument[2], False)]
@@ -447,9 +454,10 @@ def test_work_grows_no_faster_than_the_text(piece: str) -> None:
     assert large <= 4.2 * small + 200
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", ["token=", "key-", "eyJ-", "://a:", BEGIN + "\n", 'password="', "-"])
 def test_a_hostile_megabyte_comes_to_an_end(piece: str) -> None:
-    """A megabyte of nothing but triggers is read to its end, with a bounded number of calls a character."""
+    """A megabyte of nothing but triggers is read to its end with at most twenty calls a character."""
     text = piece * (1_048_576 // len(piece))
 
-    assert isinstance(redact(text), str)
+    assert _calls(text) <= 20 * len(text)

@@ -135,10 +135,10 @@ _PLACES = tuple(
         ("password", "identified by", r"identified by[ \t]{1,4}(?:password )?[\"']([^\"'\n]{3,256})"),
         ("password", "password '", r"(?:with|encrypted|user|role)[ \t]{1,4}(?:\w{1,63}[ \t]{1,4})?password[ \t]{1,4}'([^'\n]{3,256})"),
         ("password", "requirepass", r"requirepass[ \t]{1,4}[\"']?([^\s\"']{4,256})"),
-        ("password", "curl", r"\bcurl\b[^\n]{0,300}?[ \t](?:-u|--user)[ \t=]{0,4}[\"']?[^\s:\"']{1,100}:([^\s\"']{3,256})"),
-        ("password", "sshpass", r"\bsshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{3,256})"),
-        ("password", "mysql", r"\bmysql\w{0,10}\b[^\n|;&]{0,200}?[ \t]-p[\"']?([^\s\"']{4,256})"),
-        ("password", "mariadb", r"\bmariadb[\w-]{0,10}[^\n|;&]{0,200}?[ \t]-p[\"']?([^\s\"']{4,256})"),
+        ("password", "curl", r"curl\b[^\n]{0,300}?[ \t](?:-u|--user)[ \t=]{0,4}[\"']?[^\s:\"']{1,100}:([^\s\"']{3,256})"),
+        ("password", " -p", r"sshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{3,256})"),
+        ("password", " -p", r"mysql\w{0,10}\b[^\n|;&]{0,200}?[ \t]-p[\"']?([^\s\"']{4,256})"),
+        ("password", " -p", r"mariadb[\w-]{0,10}[^\n|;&]{0,200}?[ \t]-p[\"']?([^\s\"']{4,256})"),
     )
 )
 _EXPORTS = tuple(
@@ -153,8 +153,11 @@ _FLAG_WORDS = frozenset(
 
 
 def _by_place(text: str, low: str) -> Iterator[Span]:
+    absent = ""
     for kind, literal, pattern in _PLACES:
-        if literal in low:
+        if literal == absent or literal not in low:
+            absent = literal
+        else:
             for found in pattern.finditer(low):
                 start, end = found.span(1)
                 value = text[start:end]
@@ -221,17 +224,17 @@ def _named(text: str, stem: str, found: re.Match[str]) -> Iterator[Span]:
     before = text[start - 1 : start]
     if sign.strip() == ">" and before not in ("<", ":"):
         return
+    setting = sign == "=" and _environment(text, start, end, name, before)
     quote = _OPEN.match(text, end)
     if quote is not None and not (quote.group(1) == "`" and sign == "="):
-        yield from _quoted(text, quote, name, form)
+        yield from _quoted(text, quote, name, form, setting)
     elif form != "comma" and "!" not in sign and "==" not in sign:
-        setting = sign == "=" and _environment(text, start, end, name, before)
         yield from _bare(text, end, name, setting=setting, loose=form != "assign" or sign == ": ")
 
 
 def _environment(text: str, start: int, end: int, name: str, before: str) -> bool:
     """Whether NAME=value is a setting (a shell, a query, a connection string), where the value is never an expression."""
-    if name == name.upper() or name.startswith("-") or before in ("?", "&", ";", "#"):
+    if name == name.upper() or name.startswith("-") or before in ("?", "&", ";", "#", "="):
         return True
     if text.endswith(("export ", "env ", "-e ", "set "), 0, start):
         return True
@@ -243,7 +246,7 @@ def _environment(text: str, start: int, end: int, name: str, before: str) -> boo
     return words or (before in ("", "\n") and not text.startswith(" ", value.end()))
 
 
-def _quoted(text: str, quote: re.Match[str], name: str, form: str) -> Iterator[Span]:
+def _quoted(text: str, quote: re.Match[str], name: str, form: str, setting: bool) -> Iterator[Span]:
     opener = quote.group(1)
     start = quote.end()
     closed = _CLOSED[opener[-1]].match(text, start) if len(opener) == 1 else None
@@ -252,7 +255,7 @@ def _quoted(text: str, quote: re.Match[str], name: str, form: str) -> Iterator[S
         # A long value, or the end of a text that was cut off.
         end = _run_end(text, start)
     value = text[start:end]
-    if value and _literal(value, name, form):
+    if value and _literal(value, name, form, setting):
         yield start, end, kind_of(name)
 
 
@@ -261,11 +264,13 @@ def _run_end(text: str, at: int) -> int:
     return run.end() if run is not None else at
 
 
-def _literal(value: str, name: str, form: str) -> bool:
+def _literal(value: str, name: str, form: str, setting: bool) -> bool:
     """Whether a quoted value under a secret's name is the secret, and not a label, a template or a kind of token."""
     degree = strength(name)
     if value != value.strip() or is_placeholder(value) or is_path(value):
         return False
+    if setting and degree >= 2:
+        return len(value) >= 3 and not (value.isdigit() and degree == 2)
     if any(char.isspace() for char in value):
         return "passphrase" in name.lower() or degree == 3 and any(is_random(word, 6) for word in value.split())
     if degree == 3 and form != "comma":

@@ -75,7 +75,7 @@ _CALL = re.compile(r"([A-Za-z_][\w.:]{2,200}(?:->\w{1,60})?)[(\[{]")
 _REFERENCE = re.compile(r"[A-Z]{1,40}(?:_[A-Z]{1,40}){1,12}|[A-Za-z_]{1,60}(?:\.[A-Za-z_]{1,60}){1,12}")
 _DOTTED_NAME = re.compile(r"[A-Za-z_]\w{0,60}(?:(?:\.|->|::)[A-Za-z_]\w{0,60}){1,12}", re.ASCII)
 _TEMPLATE = re.compile(
-    r"(?i)\$\{|\{\{|\$\(\w|%\(\w|(?:\A|\W)%[sdvr](?!\w)|\{[a-z_][\w.!:\[\]'\"()]{0,80}\}|\{\}|\A\$[a-z_]\w{0,80}\Z|\A<[^<>]{1,80}>?\Z"
+    r"(?i)\$\{|\{\{|\$\(\w|%\(\w|(?:\A|\W)%[sdvr](?!\w)|\{[a-z_][\w.!:\[\]'\"()]{0,80}\}|\{\}|\A\$[a-z_]\w{0,80}\Z|\A<[^<>]{1,80}>?\Z|\A<[a-z_ -]{1,40}>|\[[^\]]{0,40}(?:a-z|0-9|a-f)"
     r"|\*\*\*|\.\.\.|…|\A%\w{2,60}%\Z|\[redacted"
 )
 STEM = re.compile(r"passw|passphrase|secret|token|key|credential|auth|pwd")
@@ -85,6 +85,7 @@ _TECHNICAL = re.compile(
     r"|\d{1,4}-?(?:char|byte|bit|day|hour|min|sec|digit|word|step|factor|token)\w{0,6}"
 )
 _PIECE = re.compile(r"[A-Za-z][a-z]{0,60}\d{0,2}|[A-Z]{1,60}\d{0,2}|\d{1,2}")
+_SYMBOL = re.compile(r"[^\w\s./:>-]")
 _SPLIT = re.compile(r"[^A-Za-z0-9]{1,9}|(?<=[a-z])(?=[A-Z])")
 _PLACEHOLDERS = frozenset(
     "none null nil undefined true false yes no on off str string bytes int integer number bool boolean any object text unknown void "
@@ -124,7 +125,7 @@ def is_expression(value: str, setting: bool) -> bool:
 
 def is_wordy(value: str) -> bool:
     """Whether a value is made of words, as identifiers are; a word may end in two digits."""
-    return all(not piece or _PIECE.fullmatch(piece) for piece in _SPLIT.split(value))
+    return _SYMBOL.search(value) is None and all(not piece or _PIECE.fullmatch(piece) for piece in _SPLIT.split(value))
 
 
 def is_path(value: str) -> bool:
@@ -147,7 +148,9 @@ def is_random(value: str, least: int, ended: bool = False) -> bool:
     """
     if len(value) < least:
         return False
-    plain = _TECHNICAL.sub("", value[:64])
+    plain = value[:64]
+    if any(map(str.isdigit, plain)):
+        plain = _TECHNICAL.sub("", plain)
     letters = any(map(str.isalpha, plain))
     if letters and any(map(str.isdigit, plain)):
         return not is_wordy(plain) or ended and not STEM.search(value[:LONG].lower())
