@@ -9,6 +9,7 @@ from hooks.door import Answer
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
+from tenon.digest import projects
 from tenon.recall import briefing, injection
 from tenon.store import db, journal, places
 
@@ -48,10 +49,12 @@ def _leftovers(store: Store, event: dict[str, Any], chosen: Settings, now: float
     transcript = str(event.get("transcript_path") or "")
     if not transcript or not chosen.flag("archive.enabled"):
         return
-    from tenon.digest import capture
-
+    folder = os.path.dirname(transcript)
     try:
-        capture.catch_up(store, os.path.dirname(transcript), now=now, budget_s=CATCH_UP_S, skip=(transcript,))
+        if projects.grown(store, folder, (transcript,)):
+            from tenon.digest import capture
+
+            capture.catch_up(store, folder, now=now, budget_s=CATCH_UP_S, skip=(transcript,))
     except Exception as error:  # noqa: BLE001 - what an earlier session left must not cost this one its briefing
         faults.note("SessionStart", error, "leftovers of earlier sessions")
 

@@ -382,6 +382,8 @@ def _patterns() -> list[re.Pattern[str]]:
         elif isinstance(value, dict):
             collect(list(value.values()))
 
+    written = [pattern for *_, pattern in (*shapes._SHAPES, *module._PLACES, *module._EXPORTS)]
+    collect([re.compile(pattern, re.ASCII) for pattern in (*written, *(stem + module._SEPARATOR for stem in module._STEMS))])
     for source in (module, secret, shapes):
         for name, value in vars(source).items():
             if not name.startswith("__"):

@@ -12,7 +12,7 @@ import pytest
 
 from tenon.base.lean import sqlite
 from tenon.digest import capture
-from tenon.store import archive, exchanges
+from tenon.store import archive, exchanges, feeds
 from tenon.store.db import Store
 from tests.fakes.transcripts import Transcript
 
@@ -120,7 +120,7 @@ def test_a_garbled_line_is_counted_and_skipped(store: Store, talk: Transcript) -
     report = take(store, talk)
 
     assert (2, 3, True) == (report.new, report.left_out, report.finished)
-    assert [(os.path.realpath(talk.path), 3)] == archive.left_out(store)
+    assert [(os.path.realpath(talk.path), 3)] == feeds.left_out(store)
 
 
 def test_a_missing_file_is_a_sentence(store: Store, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_two_at_once_keep_each_turn_once(store: Store, talk: Transcript) -> None
 
     assert ["True \n", "True \n"] == [process.communicate(timeout=60)[0] for process in both]
     assert [("prompt", f"question {number}") for number in range(400)] == told(store)
-    assert os.path.getsize(talk.path) == archive.position(store, os.path.realpath(talk.path))[0]
+    assert os.path.getsize(talk.path) == feeds.position(store, os.path.realpath(talk.path))[0]
 
 
 def test_a_killed_capture_goes_on(store: Store, talk: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +196,7 @@ def test_a_killed_capture_goes_on(store: Store, talk: Transcript, monkeypatch: p
         talk.prompt(f"question {number}")
     seen: list[int] = []
 
-    real = archive.set_position
+    real = feeds.set_position
 
     def killed(*values: Any) -> None:
         seen.append(1)
@@ -204,7 +204,7 @@ def test_a_killed_capture_goes_on(store: Store, talk: Transcript, monkeypatch: p
             raise KeyboardInterrupt
         real(*values)
 
-    monkeypatch.setattr(archive, "set_position", killed)
+    monkeypatch.setattr(feeds, "set_position", killed)
     with pytest.raises(KeyboardInterrupt):
         take(store, talk)
     monkeypatch.undo()

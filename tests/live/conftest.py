@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.claude_code import BINARIES_VARIABLE, ClaudeCode, find_claude
 from tests.fakes.messages_api import MessagesApi
-from tests.live.user import ALLOWED, LEFT_OUT, ROOT, Session, User, call, furnish, processes, quoting, until
+from tests.live.user import ALLOWED, LEFT_OUT, ROOT, Session, User, call, furnish, quoting, until
 
 FOUND = find_claude()
 WHY = f"no Claude Code to test with: set {BINARIES_VARIABLE}, or install one under .cache/claude/<version>"
@@ -78,6 +78,6 @@ def ten(version: str, plugin: Path, template: Path, tmp_path_factory: pytest.Tem
 
 def leaves_nothing(user: User) -> None:
     """No process of ours, no file where none belongs, no request that the API refused."""
-    assert until(lambda: not processes(user.plugin)), processes(user.plugin)
+    assert until(lambda: not user.processes()), user.processes()
     assert [] == user.strangers()
     assert [] == user.refusals()

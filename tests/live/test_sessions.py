@@ -42,9 +42,11 @@ def test_what_was_injected_is_never_archived(ten: tuple[User, list[Session]]) ->
     user, _ = ten
     kept = user.turns()
 
-    assert not [turn for turn in kept if "tenon-memory" in turn or "nine lives" in turn.partition(" ")[2] and "memory_write" not in turn]
+    assert ["prompt:", "call:"] == [turn.split()[0] for turn in kept if "nine lives" in turn]
     assert [f"prompt: quote the pelican, time {number}:  so much for that" for number in range(10)] == [turn for turn in kept if turn.startswith("prompt: quote")]
-    assert [0] == user.rows("SELECT count(*) FROM turn WHERE content LIKE '%<tenon-memory>%'")
+    assert 10 == len([turn for turn in kept if turn.startswith("reply: I was told this:")])
+    assert [0] == user.rows("SELECT count(*) FROM turn WHERE content LIKE '%tenon-memory%'")
+    assert [False, False] == [user.holds("<tenon-memory>"), user.holds("the pelican was pasted here")]
 
 
 def test_a_continued_or_forked_session_begins_with_memory_and_is_archived_once(user: User) -> None:
@@ -98,18 +100,21 @@ def test_a_locked_store_costs_nobody_an_answer(user: User) -> None:
     assert session.output.startswith("heard: Who may restart")
     assert "zebra-42" in "".join(session.blocks("SessionStart"))
     assert FACT in "".join(session.blocks("UserPromptSubmit"))
+    assert {"SessionStart", "UserPromptSubmit", "Stop"} <= user.faults()
     # What could not be archived then is caught up with.
     user.says("good morning to you")
     assert [turn for turn in user.turns() if QUESTION in turn]
 
 
 def test_a_corrupt_store_costs_nobody_an_answer(user: User) -> None:
-    """The session goes on without memory."""
+    """The session goes on without memory, the file is left as it is, and `tenon doctor` knows."""
     user.store.parent.mkdir(parents=True)
     user.store.write_bytes(b"this is not a database" * 400)
     session = user.says(FACT)
     assert session.output.startswith("heard: For your information")
     assert 1 == len(session.requests)
+    assert b"this is not a database" * 400 == user.store.read_bytes()
+    assert {"SessionStart", "UserPromptSubmit", "Stop"} <= user.faults()
 
 
 def test_a_broken_python_costs_nobody_an_answer(user: User) -> None:

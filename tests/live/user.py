@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -21,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = (".git", ".cache", "__pycache__", "*.pyc", ".*_cache", ".hypothesis", ".coverage*")
 TOOL = "mcp__plugin_tenon_memory__"
 ALLOWED = ("--allowedTools", TOOL + "*", "Bash", "Agent")
-HOME_OF_CLAUDE = {".cache", ".claude", ".claude.json", ".claude.json.backup", ".local"}
+OWN = (".tenon", ".claude", "claude-c")  # beginnings of names: ours, Claude Code's settings, and its caches and launchers
 INJECTED = re.compile(r"(\w+) hook additional context: (<tenon-memory>.*?</tenon-memory>)", re.S)
 POLL_S = 0.05
 
@@ -98,8 +99,21 @@ class User:
 
     def strangers(self) -> list[str]:
         """What lies in the home or in the project and is neither Claude Code's nor Tenon's own."""
-        home = {path.name for path in self.claude.home.iterdir()} - HOME_OF_CLAUDE - {self.memory.name}
-        return sorted(name for name in home if not name.startswith(".claude.json")) + sorted(map(str, self.claude.project.iterdir()))
+        home = self.claude.home
+        files = [path.relative_to(home) for path in home.rglob("*") if not path.is_dir()]
+        strange = [path.as_posix() for path in files if not any(part.startswith(OWN) for part in path.parts)]
+        return sorted(strange) + sorted(map(str, self.claude.project.iterdir()))
+
+    def processes(self) -> list[str]:
+        """The command lines of running processes that were started from the plugin, wherever it is installed."""
+        # In another locale ps spells the letters beyond ASCII otherwise.
+        env = {**os.environ, "LC_ALL": "C.UTF-8"}
+        listed = subprocess.run(["ps", "-axww", "-o", "args="], capture_output=True, env=env, check=True).stdout.decode("utf-8", "replace")
+        return [line for line in listed.splitlines() if str(self.plugin) in line or str(self.claude.home) in line]
+
+    def faults(self) -> set[str]:
+        """The doors at which something went wrong and was noted."""
+        return {json.loads(line)["door"] for line in (self.memory / "faults.log").read_text(encoding="utf-8").splitlines()}
 
     def refusals(self) -> list[str]:
         """Why the API refused a request."""
@@ -114,12 +128,6 @@ def furnish(home: Path, template: Path) -> None:
         words = path.read_text(encoding="utf-8")
         if old in words:
             path.write_text(words.replace(old, new), encoding="utf-8")
-
-
-def processes(plugin: Path) -> list[str]:
-    """The command lines of running processes that were started from the plugin's folder."""
-    listed = subprocess.run(["ps", "-axww", "-o", "args="], capture_output=True, text=True, encoding="utf-8", errors="replace", check=True)
-    return [line for line in listed.stdout.splitlines() if str(plugin) in line and not line.startswith("ps ")]
 
 
 def until(true: Callable[[], object], timeout_s: float = 10.0) -> bool:

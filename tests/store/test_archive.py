@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tenon.base.lean import sqlite
-from tenon.store import archive
+from tenon.store import archive, feeds
 from tenon.store.db import Store
 
 KEY = "sk-ant-api03-" + "Zz9" * 31 + "AA"
@@ -218,10 +218,10 @@ def test_a_session_keeps_its_repository_and_follows_its_branch(store: Store) -> 
 
 def test_a_position_is_remembered(store: Store) -> None:
     """With what was left out."""
-    assert (0, "", 0) == archive.position(store, "/a")
-    archive.set_position(store, "/a", 12, "1:2", 0, 5.0)
-    archive.set_position(store, "/b", 30, "1:3", 2, 5.0)
+    assert (0, "", 0) == feeds.position(store, "/a")
+    feeds.set_position(store, "/a", 12, "1:2", 0, 5.0)
+    feeds.set_position(store, "/b", 30, "1:3", 2, 5.0)
 
-    assert (12, "1:2", 0) == archive.position(store, "/a")
-    assert [("/b", 2)] == archive.left_out(store)
-    assert archive.began(store) > 1_700_000_000
+    assert (12, "1:2", 0) == feeds.position(store, "/a")
+    assert [("/b", 2)] == feeds.left_out(store)
+    assert feeds.began(store) > 1_700_000_000

@@ -80,7 +80,8 @@ def parse(text: str) -> object | None:
     start = len(text) - len(text.lstrip(" \t\r\n\ufeff"))
     try:
         value: object = _scan(text, start)[0]
-    except (StopIteration, ValueError, RecursionError):
+    except (StopIteration, ValueError, RecursionError, SystemError):
+        # SystemError: up to Python 3.12 the scanner takes its JSONDecodeError from `json.decoder`, and fails when nobody imported that.
         return None
     return value
 

@@ -114,35 +114,32 @@ def _replaced(text: str, spans: list[Span]) -> str:
 # --- secrets by their place -----------------------------------------------------------------------------------
 
 _QUOTE = r"(?:\\{0,3}[\"'`])?"
-_PLACES = tuple(
-    (kind, literal, re.compile(pattern, re.ASCII))
-    for kind, literal, pattern in (
-        ("url-password", "://", r"://[^\s:/@\"'<>?#]{0,128}:([^\s\"'<>/]{1,256})@(?=[\w\[%.{$-])"),
-        (
-            "authorization",
-            "authorization",
-            rf"authorization{_QUOTE}\]?[ \t]{{0,4}}[:=,][ \t]{{0,4}}{_QUOTE}(?:bearer|basic|token|apikey|api-key|key)"
-            r"[ \t:=]{1,4}([^\s\"'`\\,;)]{6,})",
-        ),
-        ("authorization", "bearer", r"bearer(?:[ \t]{1,4}|%20)([\w.~+/-]{16,4096}={0,2})"),
-        (
-            "cookie",
-            "cookie",
-            rf"cookie(?:(?<!\w.{{6}})|(?<=set-.{{6}})|(?<=\\[nrt].{{6}})){_QUOTE}\]?[ \t]{{0,4}}[:=, \t][ \t]{{0,4}}{_QUOTE}[\w.-]{{1,64}}="
-            r"([^\s;\"'`\\]{4,4096}[^\"'`\r\n\\]*)",
-        ),
-        ("password", "password", r"(?:machine|login|account)[ \t]{1,4}\S{1,200}\s{1,8}password[ \t]{1,4}([^\s\"'`]{1,256})"),
-        ("password", "identified by", r"identified by[ \t]{1,4}(?:password )?[\"']([^\"'\n]{3,256})"),
-        ("password", "password '", r"(?:with|encrypted|user|role)[ \t]{1,4}(?:\w{1,63}[ \t]{1,4})?password[ \t]{1,4}'([^'\n]{3,256})"),
-        ("password", "requirepass", r"requirepass[ \t]{1,4}[\"']?([^\s\"']{4,256})"),
-        ("password", "curl", r"curl\b[^\n]{0,300}?[ \t](?:-u|--user)[ \t=]{0,4}[\"']?[^\s:\"']{1,100}:([^\s\"']{3,256})"),
-        ("password", " -p", r"sshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{3,256})"),
-        ("password", " -p", r"mysql\w{0,10}\b[^\n|;&]{0,200}?[ \t]-p[\"']?([^\s\"']{4,256})"),
-        ("password", " -p", r"mariadb[\w-]{0,10}[^\n|;&]{0,200}?[ \t]-p[\"']?([^\s\"']{4,256})"),
-    )
+_PLACES = (  # kind, a literal that must occur, and the pattern, compiled when it does
+    ("url-password", "://", r"://[^\s:/@\"'<>?#]{0,128}:([^\s\"'<>/]{1,256})@(?=[\w\[%.{$-])"),
+    (
+        "authorization",
+        "authorization",
+        rf"authorization{_QUOTE}\]?[ \t]{{0,4}}[:=,][ \t]{{0,4}}{_QUOTE}(?:bearer|basic|token|apikey|api-key|key)"
+        r"[ \t:=]{1,4}([^\s\"'`\\,;)]{6,})",
+    ),
+    ("authorization", "bearer", r"bearer(?:[ \t]{1,4}|%20)([\w.~+/-]{16,4096}={0,2})"),
+    (
+        "cookie",
+        "cookie",
+        rf"cookie(?:(?<!\w.{{6}})|(?<=set-.{{6}})|(?<=\\[nrt].{{6}})){_QUOTE}\]?[ \t]{{0,4}}[:=, \t][ \t]{{0,4}}{_QUOTE}[\w.-]{{1,64}}="
+        r"([^\s;\"'`\\]{4,4096}[^\"'`\r\n\\]*)",
+    ),
+    ("password", "password", r"(?:machine|login|account)[ \t]{1,4}\S{1,200}\s{1,8}password[ \t]{1,4}([^\s\"'`]{1,256})"),
+    ("password", "identified by", r"identified by[ \t]{1,4}(?:password )?[\"']([^\"'\n]{3,256})"),
+    ("password", "password '", r"(?:with|encrypted|user|role)[ \t]{1,4}(?:\w{1,63}[ \t]{1,4})?password[ \t]{1,4}'([^'\n]{3,256})"),
+    ("password", "requirepass", r"requirepass[ \t]{1,4}[\"']?([^\s\"']{4,256})"),
+    ("password", "curl", r"curl\b[^\n]{0,300}?[ \t](?:-u|--user)[ \t=]{0,4}[\"']?[^\s:\"']{1,100}:([^\s\"']{3,256})"),
+    ("password", " -p", r"sshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{3,256})"),
+    ("password", " -p", r"mysql\w{0,10}\b[^\n|;&]{0,200}?[ \t]-p[\"']?([^\s\"']{4,256})"),
+    ("password", " -p", r"mariadb[\w-]{0,10}[^\n|;&]{0,200}?[ \t]-p[\"']?([^\s\"']{4,256})"),
 )
 _EXPORTS = tuple(
-    (literal, re.compile(re.escape(literal) + r"[ \t]{0,4}(\w{1,80})[ \t]{0,2}[= ][ \t]{0,2}[\"']?([\w+/=.-]{20,512})(?![\w+/=.:-])", re.ASCII))
+    (literal, re.escape(literal) + r"[ \t]{0,4}(\w{1,80})[ \t]{0,2}[= ][ \t]{0,2}[\"']?([\w+/=.-]{20,512})(?![\w+/=.:-])")
     for literal in ("export ", "$env:", "setx ")
 )
 _FLAG = re.compile(r"--([a-z][\w-]{1,60})[ \t]{1,4}(?=[^\s-])", re.ASCII)
@@ -158,7 +155,7 @@ def _by_place(text: str, low: str) -> Iterator[Span]:
         if literal == absent or literal not in low:
             absent = literal
         else:
-            for found in pattern.finditer(low):
+            for found in re.finditer(pattern, low, re.ASCII):
                 start, end = found.span(1)
                 value = text[start:end]
                 plain = kind == "authorization" and value.islower() and value.isalpha()
@@ -166,7 +163,7 @@ def _by_place(text: str, low: str) -> Iterator[Span]:
                     yield start, end, kind
     for literal, pattern in _EXPORTS:
         if literal in text:
-            for found in pattern.finditer(text):
+            for found in re.finditer(pattern, text, re.ASCII):
                 if strength(found.group(1)) < 2 and is_entropic(found.group(2)):
                     yield found.start(2), found.end(2), "value"
     if "--" in low:
@@ -184,7 +181,7 @@ _SEPARATOR = (
     r"|(?P<comma>,[ \t]{0,4}(?=[\"'])))"
     r"|(?P<prose>[ \t]{1,4}(?:is|was|are|ist|to)[ \t:]{1,4}))"
 )
-_STEMS = tuple((stem, re.compile(stem + _SEPARATOR, re.ASCII)) for stem in ("pass", "pwd", "secret", "token", "key", "credential", "auth"))
+_STEMS = ("pass", "pwd", "secret", "token", "key", "credential", "auth")
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _OPEN = re.compile(r"[rbuRBU]{0,2}(\"\"\"|'''|\\{0,3}[\"'`])")
 _BARE = re.compile(rf"[^\s\"'`<>]{{1,{LONGEST}}}")
@@ -194,10 +191,10 @@ _CUT = re.compile(r";(?=\s|\Z|[\w ]{1,40}=)|&(?=&|[\w.-]{1,40}=)|\|\||\\[nrt]|,(
 
 
 def _by_name(text: str, low: str) -> Iterator[Span]:
-    for stem, pattern in _STEMS:
+    for stem in _STEMS:
         if stem in low:
             done = 0
-            for found in pattern.finditer(low):
+            for found in re.finditer(stem + _SEPARATOR, low, re.ASCII):
                 # What is inside a secret needs no second look.
                 if found.start() >= done:
                     for span in _named(text, stem, found):

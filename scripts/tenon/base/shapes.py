@@ -56,25 +56,22 @@ def _begun(literal: str, word: str = "A-Za-z0-9") -> str:
     return rf"{literal}(?:(?<![{word}]{literal})|(?<=\\[nrt]{literal}))"
 
 
-# Kind, a literal that must occur, and the pattern; the secret is its last group, or all of it.
-_SHAPES = tuple(
-    (kind, literal, re.compile(pattern))
-    for kind, literal, pattern in (
-        ("aws", "AKIA", rf"{_begun('AKIA')}[A-Z0-9]{{16}}{_END}"),
-        ("aws", "ASIA", rf"{_begun('ASIA')}[A-Z0-9]{{16}}{_END}"),
-        ("google", "AIza", r"AIza[A-Za-z0-9_-]{35}"),
-        ("twilio", "SK", rf"{_begun('SK')}[0-9a-f]{{32}}{_END}"),
-        ("twilio", "AC", rf"{_begun('AC')}[0-9a-f]{{32}}{_END}"),
-        ("databricks", "dapi", rf"dapi[0-9a-f]{{32}}(?:-\d{{1,2}})?{_END}"),
-        ("jwt", "eyJ", _begun("eyJ", "A-Za-z0-9_-") + r"[A-Za-z0-9_-]{6,8192}\.[A-Za-z0-9_-]{6,8192}\.[A-Za-z0-9_-]*"),
-        ("telegram", ":AA", rf":(?<=\d\d\d\d\d\d\d\d:)(AA[A-Za-z0-9_-]{{33}}){_END}"),
-        ("discord", ".", r"\.[A-Za-z0-9_-]{6}\.(?<=[A-Za-z0-9_-]{20}\.[A-Za-z0-9_-]{6}\.)[A-Za-z0-9_-]{27,}"),
-        ("atlassian", "ATATT3", r"ATATT3[A-Za-z0-9_=-]{60,}"),
-        ("slack", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_/-]{20,})"),
-        ("discord", "/api/webhooks/", r"/api/webhooks/\d{8,24}/([A-Za-z0-9_-]{30,})"),
-        ("azure", "sig=", r"[?&;]sig=([A-Za-z0-9%+/=_-]{20,})"),
-        ("signature", "Signature=", r"[?&]X-(?:Amz|Goog)-Signature=([A-Fa-f0-9]{20,})"),
-    )
+# Kind, a literal that must occur, and the pattern, compiled when it does; the secret is its last group, or all of it.
+_SHAPES = (
+    ("aws", "AKIA", rf"{_begun('AKIA')}[A-Z0-9]{{16}}{_END}"),
+    ("aws", "ASIA", rf"{_begun('ASIA')}[A-Z0-9]{{16}}{_END}"),
+    ("google", "AIza", r"AIza[A-Za-z0-9_-]{35}"),
+    ("twilio", "SK", rf"{_begun('SK')}[0-9a-f]{{32}}{_END}"),
+    ("twilio", "AC", rf"{_begun('AC')}[0-9a-f]{{32}}{_END}"),
+    ("databricks", "dapi", rf"dapi[0-9a-f]{{32}}(?:-\d{{1,2}})?{_END}"),
+    ("jwt", "eyJ", _begun("eyJ", "A-Za-z0-9_-") + r"[A-Za-z0-9_-]{6,8192}\.[A-Za-z0-9_-]{6,8192}\.[A-Za-z0-9_-]*"),
+    ("telegram", ":AA", rf":(?<=\d\d\d\d\d\d\d\d:)(AA[A-Za-z0-9_-]{{33}}){_END}"),
+    ("discord", ".", r"\.[A-Za-z0-9_-]{6}\.(?<=[A-Za-z0-9_-]{20}\.[A-Za-z0-9_-]{6}\.)[A-Za-z0-9_-]{27,}"),
+    ("atlassian", "ATATT3", r"ATATT3[A-Za-z0-9_=-]{60,}"),
+    ("slack", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9_/-]{20,})"),
+    ("discord", "/api/webhooks/", r"/api/webhooks/\d{8,24}/([A-Za-z0-9_-]{30,})"),
+    ("azure", "sig=", r"[?&;]sig=([A-Za-z0-9%+/=_-]{20,})"),
+    ("signature", "Signature=", r"[?&]X-(?:Amz|Goog)-Signature=([A-Fa-f0-9]{20,})"),
 )
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 
@@ -90,9 +87,10 @@ def by_shape(text: str) -> Iterator[Span]:
         yield from _pem_blocks(text)
     for after, table in ((_AFTER_DASH, _DASHED), (_AFTER_LINE, _LINED), (_AFTER_DOT, _DOTTED)):
         yield from _by_prefix(text, after, table)
-    for kind, literal, pattern in _SHAPES:
+    for kind, literal, shape in _SHAPES:
         if literal not in text:
             continue
+        pattern = re.compile(shape)
         for found in pattern.finditer(text):
             start, end = found.span(pattern.groups)
             if kind in ("aws", "twilio") or is_shaped(text[start:end]):

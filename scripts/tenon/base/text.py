@@ -7,7 +7,7 @@ CJKAnalyzer does. Pairs find two-character words, which a trigram index cannot.
 """
 from __future__ import annotations
 
-_SPLIT = {code: " " for code in range(128) if not chr(code).isalnum()}
+_SPLIT = {code: " " if code else "" for code in range(128) if not chr(code).isalnum()}  # NUL is dropped, as `clean` does
 
 # Scripts written without spaces between words (Thai to Khmer, kana, Han), and Hangul, whose words carry endings.
 _UNSPACED = (

@@ -14,7 +14,7 @@ from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.repository import identify
 from tenon.digest import importing
-from tenon.store import archive, db, figures, health, migrate, places
+from tenon.store import archive, db, feeds, figures, health, migrate, places
 from tenon.world import claude_settings, launcher, machine, record
 
 TYPE_CHECKING = False
@@ -208,7 +208,7 @@ def _read(store: Store, found: Stored, *, deep: bool) -> None:
     if found.damaged:
         return
     found.seen = figures.latest(store)
-    found.left_out = archive.left_out(store)
+    found.left_out = feeds.left_out(store)
     found.chain_checked, found.chain_wrong = archive.verify(store) if deep else health.sample_chain(store, SAMPLE, SAMPLE_S)
 
 

@@ -11,9 +11,9 @@ from stat import S_ISREG
 
 from tenon.base import paths, settings
 from tenon.base.lean import sqlite
-from tenon.digest import transcript
+from tenon.digest import projects, transcript
 from tenon.digest.lines import Line, Lines, groups_of
-from tenon.store import archive, db, exchanges, places
+from tenon.store import archive, db, exchanges, feeds, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,15 +58,15 @@ def capture(store: Store, path: str, *, session_name: str, folder: str, now: flo
     if run.off:
         return Report(problem=run.off)
     report = run.file(path, "")
-    for own, thread in subagents(path):
+    for own, thread in projects.subagents(path):
         report.add(run.file(own, thread))
     return report
 
 
 def capture_file(store: Store, path: str, *, now: float, budget_s: float) -> Report:
     """What was archived of one file, a transcript or a sub-agent's, whose session its path says."""
-    run = _Run(store, session_of(path), "", now, budget_s, "claude-code")
-    return Report(problem=run.off) if run.off else run.file(path, thread_of(path))
+    run = _Run(store, projects.session_of(path), "", now, budget_s, "claude-code")
+    return Report(problem=run.off) if run.off else run.file(path, projects.thread_of(path))
 
 
 def catch_up(store: Store, folder: str, *, now: float, budget_s: float, skip: Collection[str] = ()) -> Report:
@@ -76,44 +76,13 @@ def catch_up(store: Store, folder: str, *, now: float, budget_s: float, skip: Co
     """
     end = time.monotonic() + budget_s
     report = Report()
-    for path in _grown(store, folder, skip):
+    for path in projects.grown(store, folder, skip):
         left = end - time.monotonic()
         if left <= 0:
             report.finished = False
             break
-        report.add(capture(store, path, session_name=session_of(path), folder="", now=now, budget_s=left))
+        report.add(capture(store, path, session_name=projects.session_of(path), folder="", now=now, budget_s=left))
     return report
-
-
-def session_of(path: str) -> str:
-    """The session's name that a transcript's or a sub-agent's path says."""
-    parts = os.path.normpath(path).split(os.sep)
-    if thread_of(path):
-        return parts[max(at for at, part in enumerate(parts) if part == "subagents") - 1]
-    return os.path.splitext(parts[-1])[0]
-
-
-def thread_of(path: str) -> str:
-    """The sub-agent's id that a path says: <session>/subagents/…/agent-<id>.jsonl; «» for a session's own transcript."""
-    parts = os.path.normpath(path).split(os.sep)
-    name = os.path.splitext(parts[-1])[0]
-    return name[6:] if name.startswith("agent-") and "subagents" in parts[1:-1] else ""
-
-
-def subagents(path: str) -> list[tuple[str, str]]:
-    """The files of a session's sub-agents beside its transcript, each with the sub-agent's id."""
-    found: list[tuple[str, str]] = []
-    if "\0" in path:
-        return found
-    for where, _, names in os.walk(os.path.join(os.path.splitext(path)[0], "subagents")):
-        found.extend((os.path.join(where, name), thread_of(name)) for name in names if name.startswith("agent-") and name.endswith(".jsonl"))
-    return sorted(found)
-
-
-def is_read(store: Store, path: str, status: os.stat_result) -> bool:
-    """Whether all of the file with that status has been read."""
-    offset, file, _ = archive.position(store, os.path.realpath(path))
-    return file == _identity(status) and offset == status.st_size
 
 
 class _Run:
@@ -157,7 +126,7 @@ class _Run:
             if not status.st_size:
                 return Report(problem=f"{path} is empty")
             with open(path, "rb", buffering=0) as file:
-                return _File(self, path, thread, _identity(os.fstat(file.fileno()))).read(file)
+                return _File(self, path, thread, projects.identity(os.fstat(file.fileno()))).read(file)
         except FileNotFoundError:
             return Report(problem=f"{path} is not there")
         except (OSError, ValueError) as error:
@@ -204,7 +173,7 @@ class _File:
         return self.report
 
     def _start(self, file: BinaryIO) -> int:
-        offset, known, left_out = archive.position(self.store, self.path)
+        offset, known, left_out = feeds.position(self.store, self.path)
         self.stored = (offset, known)
         if offset:
             size = file.seek(0, os.SEEK_END)
@@ -258,7 +227,7 @@ class _File:
             if done and self.run.spent():
                 return False
             with self.store.transaction():
-                if archive.position(self.store, self.path)[:2] != self.stored:
+                if feeds.position(self.store, self.path)[:2] != self.stored:
                     return False
                 reached = self._some(groups[done:])
             done += reached
@@ -286,7 +255,7 @@ class _File:
         self.left_out += left_out
         self.report.left_out += left_out
         self.report.lines += len(lines)
-        archive.set_position(self.store, self.path, max(line.after for line in lines), self.identity, self.left_out, self.run.now)
+        feeds.set_position(self.store, self.path, max(line.after for line in lines), self.identity, self.left_out, self.run.now)
         return len(done)
 
     def _rows(self, groups: list[list[Line]], done: list[list[Line]], long: Callable[[], bool]) -> Iterator[archive.Row]:
@@ -315,30 +284,3 @@ class _File:
         repository = places.settle(self.store, folder, run.now)
         number = archive.session(self.store, run.name, repository=repository, folder=folder, at=first.at, branch=first.branch, client=run.client)
         return number, repository
-
-
-def _grown(store: Store, folder: str, skip: Collection[str]) -> list[str]:
-    """The transcripts in a folder with something unread, the one changed longest ago first."""
-    since = archive.began(store)
-    found: list[tuple[float, str]] = []
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
-    for name in names:
-        path = os.path.join(folder, name)
-        if not name.endswith(".jsonl") or path in skip or session_of(path) in skip:
-            continue
-        try:
-            status = os.stat(path)
-            if status.st_mtime < since or not S_ISREG(status.st_mode) or not status.st_size:
-                continue
-            if not is_read(store, path, status) or not all(is_read(store, own, os.stat(own)) for own, _ in subagents(path)):
-                found.append((status.st_mtime, path))
-        except OSError:
-            continue
-    return [path for _, path in sorted(found)]
-
-
-def _identity(status: os.stat_result) -> str:
-    return f"{status.st_dev}:{status.st_ino}"

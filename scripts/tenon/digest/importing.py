@@ -8,8 +8,8 @@ import os
 import re
 from stat import S_ISREG
 
-from tenon.digest import capture, transcript
-from tenon.store import archive
+from tenon.digest import capture, projects, transcript
+from tenon.store import feeds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ def plan(store: Store, claude_home: str, *, since: float | None = None) -> Plan:
             continue
         if not S_ISREG(status.st_mode) or not status.st_size or (since is not None and status.st_mtime < since):
             continue
-        if capture.is_read(store, path, status):
+        if projects.is_read(store, path, status):
             already += 1
             continue
-        offset = min(archive.position(store, path)[0], status.st_size)
-        files.append(File(path, capture.session_of(path), capture.thread_of(path), status.st_size, offset, status.st_mtime))
+        offset = min(feeds.position(store, path)[0], status.st_size)
+        files.append(File(path, projects.session_of(path), projects.thread_of(path), status.st_size, offset, status.st_mtime))
     # A session's own transcript comes before its sub-agents' files, and a session before its forks, whatever was
     # changed last: of the turns that two files share, the first one read is the owner.
     begun: dict[str, float] = {}
@@ -97,28 +97,28 @@ def run(store: Store, files: Sequence[File], *, on_progress: Callable[[int, int,
             report.add(part)
             if over or part.problem:
                 break
-            here = archive.position(store, file.path)[0] - file.read
+            here = feeds.position(store, file.path)[0] - file.read
             on_progress(done + max(0, min(here, file.size - file.read)), total, report.new, file.path)
         done += file.size - file.read
         on_progress(done, total, report.new, file.path)
     return report
 
 
-def _transcripts(projects: str) -> Iterator[str]:
+def _transcripts(top: str) -> Iterator[str]:
     """The sessions' transcripts and their sub-agents' files; other .jsonl files, such as a tool's output, are not."""
-    projects = os.path.realpath(projects)
-    for project in _names(projects):
-        folder = os.path.join(projects, project)
+    top = os.path.realpath(top)
+    for project in _names(top):
+        folder = os.path.join(top, project)
         names = _names(folder)
         own_transcripts = {name for name in names if name.endswith(".jsonl")}
         for name in names:
             if name.endswith(".jsonl"):
                 path = os.path.join(folder, name)
                 yield path
-                yield from (own for own, _ in capture.subagents(path))
+                yield from (own for own, _ in projects.subagents(path))
             elif name + ".jsonl" not in own_transcripts:
                 # The sub-agents of a session whose own transcript is gone.
-                yield from (own for own, _ in capture.subagents(os.path.join(folder, name + ".jsonl")))
+                yield from (own for own, _ in projects.subagents(os.path.join(folder, name + ".jsonl")))
 
 
 def _begun(file: File) -> float:

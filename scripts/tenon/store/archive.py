@@ -39,11 +39,7 @@ EVERY_TURN = (
     "SELECT t.id, t.hash, p.hash, s.name, t.thread, t.role, t.content, t.forgotten FROM turn t JOIN session s ON s.id = t.session "
     "LEFT JOIN turn p ON p.id = t.parent ORDER BY t.id"
 )
-FEED = "SELECT offset, file, left_out FROM feed WHERE path = ?"
-SET_FEED = "INSERT OR REPLACE INTO feed (path, offset, file, left_out, read) VALUES (?, ?, ?, ?, ?)"
-BEGAN = "SELECT value FROM meta WHERE name = 'began'"
 CONTENT_OF_LINE = "SELECT t.content FROM line l JOIN turn t ON t.id = l.turn WHERE l.uuid = ?"
-LEFT_OUT = "SELECT path, left_out FROM feed WHERE left_out > 0 ORDER BY path"
 
 
 class Row:
@@ -114,11 +110,6 @@ def tool_of(store: Store, line: str, call: str) -> str:
     return ""
 
 
-def began(store: Store) -> float:
-    """When the store was made. Transcripts that were not touched since wait for `tenon import`."""
-    return float(store.value(BEGAN) or 0)
-
-
 def chain_hash(parent: bytes | None, session_name: str, thread: str, role: str, content: str) -> bytes:
     """SHA-256 over the parent's hash (for the first turn: the session's name), the thread, the role and the canonical content."""
     digest = sha256(parent if parent is not None else b"session:" + session_name.encode("utf-8", "replace"))
@@ -144,22 +135,6 @@ def verify(store: Store) -> tuple[int, list[int]]:
         if blank is None and chain_hash(parent, name, thread, role, content) != own:
             wrong.append(int(turn))
     return checked, wrong
-
-
-def position(store: Store, path: str) -> tuple[int, str, int]:
-    """How far a transcript was read: bytes, the file's device:inode, and how many lines were left out so far."""
-    row = store.one(FEED, (path,))
-    return (int(row[0]), str(row[1]), int(row[2])) if row else (0, "", 0)
-
-
-def set_position(store: Store, path: str, offset: int, file: str, left_out: int, now: float) -> None:
-    """Remembers how far a transcript was read."""
-    store.execute(SET_FEED, (path, offset, file, left_out, now))
-
-
-def left_out(store: Store) -> list[tuple[str, int]]:
-    """The transcripts in which lines were left out (no JSON, or too long to keep), and how many."""
-    return [(str(path), int(count)) for path, count in store.rows(LEFT_OUT)]
 
 
 def _add(store: Store, name: str, number: int, repository: int, row: Row) -> tuple[int, int]:

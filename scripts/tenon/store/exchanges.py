@@ -4,9 +4,8 @@ An exchange is a user's prompt and everything up to the next one.
 """
 from __future__ import annotations
 
-import json
-
 from tenon.base.errors import TenonError
+from tenon.base.lean import parse
 from tenon.store import passages, places
 
 TYPE_CHECKING = False
@@ -54,7 +53,7 @@ class Turn:
     def __init__(self, row: Sequence[Any]) -> None:
         for name, value in zip(self.__slots__, row):
             setattr(self, name, value)
-        self.content = json.loads(row[11])
+        self.content = content if isinstance(content := parse(row[11]), list) else []
 
     @property
     def ref(self) -> str:

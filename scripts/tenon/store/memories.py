@@ -43,6 +43,7 @@ ADD_REVISION = "INSERT INTO revision (memory, revision, text, reason, at) VALUES
 REVISE = "UPDATE memory SET text = ?, reason = ?, revision = revision + 1, reinforced = ? WHERE id = ?"
 SET_TIER = "UPDATE memory SET tier = ?, reason = ?, strength = ?, decayed = ?, reinforced = ?, status = 'live' WHERE id = ?"
 STRENGTHEN = "UPDATE memory SET strength = ?, decayed = ?, reinforced = ?, citations = citations + ?, status = ? WHERE id = ?"
+CONFIRM = "UPDATE memory SET source = 'user' WHERE id = ?"
 SUPERSEDE = "UPDATE memory SET status = 'superseded', successor = ?, valid_to = ? WHERE id = ?"
 WEAKENED = "UPDATE memory SET strength = ?, decayed = ?, status = ? WHERE id = ?"
 REVISIONS = "SELECT revision, text, reason, at FROM revision WHERE memory = ? ORDER BY revision"
@@ -129,7 +130,7 @@ def write(
     with store.transaction():
         known = _known(store, repository, text)
         if known is not None:
-            return _rewritten(store, known, tier, reason, now, turns), False
+            return _rewritten(store, known, tier, reason, source, now, turns), False
         ref = _fresh_ref(store, repository, text)
         values = (
             ref, repository, tier, kind, text, reason, source, _labels(labels), kept(epic, "epic", LONGEST, empty=True), min(2.0, max(0.0, strength)),
@@ -307,10 +308,14 @@ def _fresh_ref(store: Store, repository: int | None, text: str) -> str:
     return _ref(scope, text, attempt)
 
 
-def _rewritten(store: Store, known: Memory, tier: str, reason: str, now: float, turns: Sequence[int]) -> str:
+def _rewritten(store: Store, known: Memory, tier: str, reason: str, source: str, now: float, turns: Sequence[int]) -> str:
     if known.status == "superseded":
         successor = by_id(store, known.successor) if known.successor else None
         raise TenonError(f"this was superseded{f' by {successor.ref}: «{successor.text[:80]}»' if successor else ''}; it does not come back, revise that one instead")
+    if known.source == "outside" and source == "user":
+        store.execute(CONFIRM, (known.id,))
+    elif known.source == "outside" and tier == "long":
+        raise TenonError("this was written from outside sources; have the user confirm it before it becomes long-term, then write it with origin user")
     if tier == "long" and known.tier == "short":
         _move(store, known.ref, "long", reason, now)
     else:

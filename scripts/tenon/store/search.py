@@ -25,8 +25,8 @@ PASSAGES = (
     "WHERE turn_fts MATCH ? AND t.forgotten IS NULL {more} ORDER BY f.rank LIMIT ?"
 )
 SESSION = "SELECT id FROM session WHERE name = ?"
-REPLY = "SELECT id, content FROM turn WHERE session = ? AND thread = '' AND id > ? AND kind IN ('prompt', 'reply') AND forgotten IS NULL ORDER BY id LIMIT 1"
-PROMPT = "SELECT id, content FROM turn WHERE session = ? AND thread = '' AND id < ? AND kind = 'prompt' AND forgotten IS NULL ORDER BY id DESC LIMIT 1"
+REPLY = "SELECT kind, content FROM turn WHERE session = ? AND thread = '' AND id > ? AND kind IN ('prompt', 'reply') AND forgotten IS NULL ORDER BY id LIMIT 1"
+PROMPT = "SELECT kind, content FROM turn WHERE session = ? AND thread = '' AND id < ? AND kind = 'prompt' AND forgotten IS NULL ORDER BY id DESC LIMIT 1"
 
 
 class Candidate:
@@ -113,7 +113,9 @@ def turns(
 def counterpart(store: Store, turn: Candidate) -> str:
     """What was answered to a prompt, or asked before a reply; «» when nothing was."""
     row = store.one(REPLY if turn.kind == "prompt" else PROMPT, (turn.session, turn.rowid))
-    return passages.searchable(_blocks(row[1])) if row else ""
+    if row is None or (turn.kind, row[0]) == ("prompt", "prompt"):  # the next thing said was a prompt again
+        return ""
+    return passages.searchable(_blocks(row[1]))
 
 
 def _blocks(content: str) -> list[Any]:
