@@ -98,7 +98,7 @@ def _why(store: Store, event: dict[str, Any], given: str, chosen: Settings) -> A
     lines: list[str] = []
     for entry in found:
         at = time.strftime("%H:%M", time.localtime(entry.at))
-        lines.append(f"{at} {entry.event}: {entry.chars:,} characters" + (f", for the words {', '.join(entry.words)}" if entry.words else ""))
+        lines.append(f"{at} {entry.event}: {entry.chars:,} characters" + (f", {entry.about}" if entry.about else ""))
         for hit in entry.hits:
             lines.append("  " + " ".join(hit) + " " + cut(_text_of(store, hit[0]), 100))
     return Answer(block="\n".join(lines))

@@ -71,10 +71,15 @@ def _brief(store: Store, event: dict[str, Any], chosen: Settings, now: float) ->
     if store.writable:
         told = [(ref, 0.0, ()) for ref in refs if f"({ref})" in text]
         _written(
-            lambda: journal.record(store, event="session", session=session, repository=repository, words=[], hits=told, chars=len(text), now=now),
+            lambda: journal.record(store, event="session", session=session, repository=repository, words=_named(sections), hits=told, chars=len(text), now=now),
             "the briefing was given and not journalled",
         )
     return Answer(context=text)
+
+
+def _named(sections: list[tuple[str, list[str]]]) -> list[str]:
+    """The sections of a briefing as the journal has them: a word each."""
+    return [heading.lstrip("# ").split(":")[0].replace(" ", "_").lower() for heading, _ in sections]
 
 
 def _repository(store: Store, folder: str, now: float) -> int | None:

@@ -56,7 +56,7 @@ def test_status_counts(tenon: Tenon) -> None:
     assert (1, 2, "s1") == (found["agent_wide"], found["pending"]["turns"], found["last_session"]["id"])
     assert {"archive", "summary"} == set(found["last_seen"])
     told = tenon.ok("status").out
-    for line in ("1 long-term, 1 short-term, 0 faded; 1 that hold everywhere", "2 turns of 1 sessions", "2 turns, about", "(s1)"):
+    for line in ("1 long-term, 1 short-term, 0 faded; 1 that hold everywhere", "2 turns of 1 session", "2 turns, about", "(s1)"):
         assert line in told, line
 
 

@@ -98,8 +98,13 @@ def ago(seconds: float) -> str:
     for size, unit in ((DAY_S, "day"), (3600.0, "hour"), (60.0, "minute")):
         if seconds >= size:
             count = int(seconds // size)
-            return f"{count:,} {unit}{'s' if count != 1 else ''} ago"
+            return f"{counted(count, unit)} ago"
     return "just now"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number with its noun: «1 session», «2 sessions», «3 repositories»."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def size(number_bytes: int) -> str:

@@ -34,5 +34,5 @@ def run(options: argparse.Namespace, out: Out) -> int:
             if out.json:
                 out.record({"id": found.ref, "strength": round(found.strength, 3), "citations": found.citations})
             else:
-                out.line(f"{found.ref}  strength {found.strength:.2f}, proved right {found.citations} time{'s' if found.citations != 1 else ''}")
+                out.line(f"{found.ref}  strength {found.strength:.2f}, proved right {context.counted(found.citations, 'time')}")
     return 0

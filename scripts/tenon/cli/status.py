@@ -88,11 +88,11 @@ def _told(found: dict[str, Any], now: float) -> list[str]:
     told = [
         ("this repository", found["repository"] or "nothing is kept for this folder yet"),
         ("memories here", f"{here['long']:,} long-term, {here['short']:,} short-term, {here['faded']:,} faded; {found['agent_wide']:,} that hold everywhere"),
-        ("archive here", f"{here['turns']:,} turns of {here['sessions']:,} sessions"),
+        ("archive here", f"{context.counted(here['turns'], 'turn')} of {context.counted(here['sessions'], 'session')}"),
         ("last session", "none" if last is None else f"{context.ago(last['seconds_ago'])}" + (f" on {last['branch']}" if last["branch"] else "") + f" ({last['id']})"),
-        ("to be digested", f"{pending['turns']:,} turns, about {pending['tokens']:,} tokens" + ("; /memory-digest reads them" if pending["turns"] else "")),
-        ("in all", f"{whole['long'] + whole['short']:,} memories, {whole['turns']:,} turns, {whole['sessions']:,} sessions, "
-            f"{whole['repositories']:,} repositories, {context.size(whole['bytes'])}"),
+        ("to be digested", f"{context.counted(pending['turns'], 'turn')}, about {pending['tokens']:,} tokens" + ("; /memory-digest reads them" if pending["turns"] else "")),
+        ("in all", f"{context.counted(whole['long'] + whole['short'], 'memory', 'memories')}, {context.counted(whole['turns'], 'turn')}, "
+            f"{context.counted(whole['sessions'], 'session')}, {context.counted(whole['repositories'], 'repository', 'repositories')}, {context.size(whole['bytes'])}"),
         ("last seen", _seen(found["last_seen"], now)),
         ("faults", f"{found['faults']['last_day']} in the last day" + (f", newest: {found['faults']['newest']}; `tenon doctor`" if found["faults"]["last_day"] else "")),
     ]  # fmt: skip

@@ -62,7 +62,7 @@ def line(folder: str, agent: str, now: float) -> str:
         told.append("remembers from now on")
     recent = sum(1 for fault in faults.recent(100) if isinstance(fault.get("at"), (int, float)) and now - float(str(fault["at"])) < context.DAY_S)
     if recent:
-        told.append(f"{recent} fault{'s' if recent != 1 else ''}")
+        told.append(context.counted(recent, "fault"))
     return "tenon " + " · ".join(told)
 
 

@@ -134,8 +134,8 @@ def _entry(store: Store, entry: Entry, ref: str, out: Out) -> None:
         told = [{"id": ref, "score": float(score) if score else None, "parts": parts} for ref, score, parts in hits]
         out.record({"at": context.iso(entry.at), "event": entry.event, "session": entry.session, "words": entry.words, "chars": entry.chars, "hits": told})
         return
-    count = f"{len(entry.hits)} item{'s' if len(entry.hits) != 1 else ''}" + (f", {entry.chars:,} characters" if entry.chars else "")
-    words = f", for the words {', '.join(entry.words)}" if entry.words else ""
+    count = context.counted(len(entry.hits), "item") + (f", {entry.chars:,} characters" if entry.chars else "")
+    words = f", {entry.about}" if entry.about else ""
     session = f", session {entry.session}" if entry.session else ""
     out.line(f"{out.styled('strong', context.date(entry.at))}  {EVENTS.get(entry.event, entry.event)}: {count}{words}{session}")
     for found, score, parts in hits:

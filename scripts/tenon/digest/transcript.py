@@ -84,13 +84,14 @@ def entry(found: dict[str, Any], tool: Callable[[str, str], str], otherwise: flo
     """
     at = seconds(found.get("timestamp"))
     fork = found.get("forkedFrom")
+    branch = _text(found.get("gitBranch"))
     here = Entry(
         _text(found.get("uuid")),
         _text(found.get("parentUuid")) or _text(found.get("logicalParentUuid")),
         _text(fork.get("messageUuid")) if isinstance(fork, dict) else "",
         otherwise if at is None else at,
         _text(found.get("cwd")),
-        _text(found.get("gitBranch")),
+        branch if branch != "HEAD" else "",  # what Claude Code writes where there is no branch
     )
     role, content, origin = _message(found)
     if not role or found.get("isMeta") or found.get("isCompactSummary") or found.get("isVisibleInTranscriptOnly"):

@@ -149,7 +149,7 @@ def open_reader(path: str, *, busy_s: float = 2.0) -> Store:
                 con.close()
             # A folder that cannot be written has no place for the shared index of a WAL store; without
             # a WAL to merge, the file alone is the whole truth and may be read as immutable.
-            if not suffix and "unable to open" in str(error) and not _has_wal(path):
+            if not suffix and ("unable to open" in str(error) or "readonly" in str(error)) and not _has_wal(path):
                 continue
             raise TenonError(explain(path, error)) from error
         if version != migrate.NEWEST:

@@ -45,6 +45,13 @@ class Entry:
         self.hits = [_unpacked(line) for line in str(hits).splitlines() if line]
         self.chars = int(str(chars))
 
+    @property
+    def about(self) -> str:
+        """What led to it: «for the words …», or the sections of a briefing, «with …»."""
+        if self.event == "session":
+            return "with " + ", ".join(word.replace("_", " ") for word in self.words) if self.words else ""
+        return "for the words " + ", ".join(self.words) if self.words else ""
+
 
 def record(
     store: Store, *, event: str, session: str, repository: int | None, words: Sequence[str], hits: Sequence[tuple[str, float, Sequence[float]]], chars: int,
