@@ -19,11 +19,13 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "scripts")]
 
+from tenon.base import settings  # noqa: E402
 from tenon.recall.recall import recall  # noqa: E402
 from tenon.store import archive, db  # noqa: E402
 
 NOW = 1_750_000_000.0
 KS = (1, 5, 10)
+FLOOR = float(str(settings.KNOWN["recall.floor"][0]))
 
 
 def main() -> int:
@@ -49,10 +51,10 @@ def main() -> int:
                 began = time.perf_counter()
                 hits = recall(store, question, scope=[1], k=max(KS), now=NOW, per_day={}, memories=False, archive=True).hits
                 spent += time.perf_counter() - began
-                silent += not hits
+                silent += not any(hit.parts.match >= FLOOR for hit in hits)
                 ours.append(shares([known[hit.candidate.rowid] for hit in hits], gold))
                 plain.append(shares(search(lexicon, question), gold))
-    print(f"{len(files)} conversations, {len(ours)} questions, {spent / len(ours) * 1000:.2f} ms a question, {silent} without any hit")
+    print(f"{len(files)} conversations, {len(ours)} questions, {spent / len(ours) * 1000:.2f} ms a question, {silent / len(ours):.1%} would get nothing at the floor of {FLOOR}")
     for name, rows in (("plain FTS5", plain), ("Tenon", ours)):
         print(f"{name:12}" + "".join(f"  R@{k} {mean(rows, i):.3f}" for i, k in enumerate(KS)))
     print(f"{'ratio':12}" + "".join(f"  R@{k} {mean(ours, i) / mean(plain, i):.3f}" for i, k in enumerate(KS)))

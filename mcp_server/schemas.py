@@ -38,6 +38,10 @@ def _number(description: str, least: int, most: int, **more: Any) -> dict[str, A
     return {"type": "integer", "minimum": least, "maximum": most, "description": description, **more}
 
 
+# What callers of backant-memory send besides; it is taken and not used.
+OLD = {"description": "Accepted for compatibility"}
+
+
 # name: (title, description, input schema, read-only, destructive, repeating it changes nothing)
 TOOLS: dict[str, tuple[str, str, dict[str, Any], bool, bool, bool]] = {
     "memory_recall": (
@@ -69,11 +73,15 @@ TOOLS: dict[str, tuple[str, str, dict[str, Any], bool, bool, bool]] = {
             type=_choice("What kind of knowledge it is", KINDS),
             content={**TEXT, "description": "The point, so that it is understood without this conversation"},
             sources=_list("Where it stands or was seen: files, commits, PR#41, URLs"),
+            epic_id=_text("The epic it belongs to: it does not fade while that is in flight"),
             reason=_text("How it was verified or who decided it; required for tier long"),
             scope=_choice("repository: true here; agent: true of the user or of you everywhere", ["repository", "agent"], default="repository"),
             origin=_choice("Who said it: the user, you, a tool of this machine, or something from outside (web page, issue text)", ["user", "assistant", "tool", "outside"], default="assistant"),
             turns=_list("The archived turns it comes from (t…)"),
             supersedes=_text("A memory (m…) that this one replaces; the old one no longer surfaces"),
+            source=OLD,
+            agent=OLD,
+            cycle_id=OLD,
         ),
         False, False, True,
     ),
@@ -90,6 +98,8 @@ TOOLS: dict[str, tuple[str, str, dict[str, Any], bool, bool, bool]] = {
             evidence={**TEXT, "description": "The test, output or commit that shows it"},
             epic_id=_text("The epic it belongs to"),
             sources=_list("Files, commits, URLs"),
+            source=OLD,
+            cycle_id=OLD,
         ),
         False, False, True,
     ),
@@ -127,6 +137,8 @@ TOOLS: dict[str, tuple[str, str, dict[str, Any], bool, bool, bool]] = {
             reason=_text("Why"),
             edge_id=_number("The link, for approve and reject", 1, 2**53),
             limit=_number("How many", 1, 200, default=50),
+            approver_cycle=OLD,
+            dream_source_id=OLD,
         ),
         False, False, True,
     ),
@@ -149,6 +161,8 @@ TOOLS: dict[str, tuple[str, str, dict[str, Any], bool, bool, bool]] = {
             situation=_text("Where it was applied"),
             evidence=_text("What shows the outcome"),
             epic_id=_text("The epic"),
+            action_type=OLD,
+            cycle_id=OLD,
         ),
         False, False, False,
     ),
@@ -188,6 +202,7 @@ TOOLS: dict[str, tuple[str, str, dict[str, Any], bool, bool, bool]] = {
             ["action"],
             action=_choice("What to do", ["decay_sweep", "pattern_check"]),
             domains=_list("Words for the areas to check, for pattern_check"),
+            cycle_id=OLD,
         ),
         False, False, True,
     ),

@@ -1,16 +1,13 @@
-"""What each tool does: its arguments, already validated, become calls of the library, and the result is plain data.
-
-Each call opens the store of the session's agent and gives it back, so that a killed server holds nothing and a
-store that was locked, moved or mended a moment ago is simply used.
-"""
+"""What each tool does: its arguments, already validated, become calls of the library, and the result is plain data."""
 from __future__ import annotations
 
 import json
-import os
 import time
 
-from tenon.base import paths, settings
+from mcp_server.place import NOWHERE, Place, opened
+from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
+from tenon.base.lean import sqlite
 from tenon.base.text import cut
 from tenon.recall import injection
 from tenon.recall.recall import SPOKEN, described, recall
@@ -22,56 +19,28 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tenon.recall.recall import Hit
-    from tenon.store.db import Store
     from tenon.store.exchanges import Turn
     from tenon.store.memories import Memory
 
 TURN_CHARS = 2000
 EXCHANGE_CHARS = 40_000
-EXTERNAL = "this was written from outside sources; have the user confirm it before it becomes long-term"
+EXTERNAL = "this was written from outside sources; have the user confirm it before it becomes long-term, then write it with origin user"
 EVERY_KIND = ("prompt", "reply", "call", "result", "other")
-
-
-class Place:
-    """Where a call works: the open store, this repository and its scope, the settings, the time."""
-
-    __slots__ = ("store", "folder", "repository", "scope", "settings", "now", "per_day", "session")
-
-    def __init__(self, store: Store, chosen: settings.Settings) -> None:
-        self.store = store
-        self.settings = chosen
-        self.folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
-        self.session = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
-        self.now = time.time()
-        self.repository = places.settle(store, self.folder, self.now)
-        self.scope = places.scope(store, self.repository)
-        self.per_day = {"short": chosen.number("decay.short_per_day"), "long": chosen.number("decay.long_per_day")}
-
-    @property
-    def root(self) -> str:
-        """The root of the repository's files."""
-        from tenon.base.repository import identify
-
-        return identify(self.folder).root
-
-    def memory(self, ref: str) -> Memory:
-        """The memory with that id, if it is this repository's or the agent's. Raises TenonError otherwise."""
-        found = memories.get(self.store, ref)
-        if found.repository is not None and places.canonical(self.store, found.repository) != self.scope[0]:
-            raise TenonError(f"{ref} belongs to another repository ({places.key(self.store, found.repository)}); it is read and changed from there")
-        return found
-
-    def turns(self, refs: list[str]) -> list[int]:
-        """The numbers of turns given by their ids (t12). Raises TenonError for an unknown one."""
-        return [exchanges.turn(self.store, ref).id for ref in refs]
 
 
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The result of a tool. Raises TenonError with a sentence for the model."""
     chosen = settings.load()
     path = paths.store_path(paths.agent_name(chosen.text("agent")))
-    with db.open_store(path) as store:
-        return TOOLS[name](Place(store, chosen), arguments)
+    try:
+        with opened(path, reads=_reads(name, arguments)) as store:
+            return TOOLS[name](Place(store, chosen), arguments)
+    except sqlite.Error as error:
+        raise TenonError(db.explain(path, error)) from error
+
+
+def _reads(name: str, arguments: dict[str, Any]) -> bool:
+    return name == "memory_recall" or arguments.get("action") in ("search", "exchange", "read", "list", "grounding", "pattern_check", "pending")
 
 
 # ---------------------------------------------------------------- recall
@@ -79,7 +48,7 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _recall(here: Place, given: dict[str, Any]) -> dict[str, Any]:
     if given.get("id"):
-        return _by_id(here, str(given["id"]))
+        return _by_id(here, str(given["id"]), given)
     if not str(given.get("cue") or "").strip():
         raise TenonError("give a cue in words, or an id")
     tier = {"stm": "short", "ltm": "long", "any": ""}.get(str(given.get("tier", "any")), str(given.get("tier")))
@@ -106,9 +75,9 @@ def _recall(here: Place, given: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _by_id(here: Place, ref: str) -> dict[str, Any]:
+def _by_id(here: Place, ref: str, given: dict[str, Any]) -> dict[str, Any]:
     if ref.startswith("t"):
-        return _exchange(here, {"id": ref})
+        return _exchange(here, given)
     found = here.memory(ref)
     told = _memory(found)
     if found.status == "superseded" and found.successor:
@@ -148,7 +117,13 @@ def _memory(found: Memory) -> dict[str, Any]:
 
 def _journal(here: Place, hits: list[Hit], words: list[str]) -> None:
     told = [(hit.candidate.ref, hit.score, hit.parts.values()) for hit in hits]
-    journal.record(here.store, event="tool", session=here.session, repository=here.repository, words=words, hits=told, chars=0, now=here.now)
+    repository = None if here.repository == NOWHERE else here.repository
+    if not here.store.writable:
+        return
+    try:
+        journal.record(here.store, event="tool", session=here.session, repository=repository, words=words, hits=told, chars=0, now=here.now)
+    except sqlite.OperationalError as error:
+        faults.note("mcp", error, "the recall was answered and not journalled")
 
 
 # ---------------------------------------------------------------- memories
@@ -170,6 +145,7 @@ def _write(here: Place, given: dict[str, Any]) -> dict[str, Any]:
             source=given.get("origin", "assistant"),
             labels=given.get("sources", []),
             turns=here.turns(given.get("turns", [])),
+            epic=given.get("epic_id", ""),
             now=here.now,
         )
         if old is not None:
@@ -222,7 +198,9 @@ def _edit(here: Place, given: dict[str, Any]) -> dict[str, Any]:
 
 def _forget(here: Place, given: dict[str, Any]) -> dict[str, Any]:
     for ref in given["ids"]:
-        if not ref.startswith("t"):
+        if ref.strip()[:1] == "t":
+            here.turns([ref])
+        else:
             here.memory(ref)
     lines = forget.preview(here.store, given["ids"])
     if not given.get("confirm"):

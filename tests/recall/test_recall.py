@@ -69,14 +69,12 @@ def test_every_document_is_found_in_any_case_and_composition(full: tuple[Mind, d
     [
         ("設定", "データベースの設定は東京"), ("東京", "データベースの設定は東京"), ("者", "データベースの設定は東京"), ("東", "データベースの設定は東京"), ("データベース", "データベースの設定は東京"),
         ("กรุงเทพ", "ฐานข้อมูล"), ("ข้อมูล", "ฐานข้อมูล"), ("금요일", "배포는"), ("배포", "배포는"), ("БАЗУ", "Перезапускать"), ("оттилия", "Перезапускать"),
-        ("grossenwahn", "Der Übergabepunkt"), ("größenwahn", "Der Übergabepunkt"), ("ubergabepunkt", "Der Übergabepunkt"), ("zolw", "Der Übergabepunkt"), ("deploy.sh", "C:\\ops"), ("ottilie's", "The staging"),
+        ("grossenwahn", "Der Übergabepunkt"), ("größenwahn", "Der Übergabepunkt"), ("ubergabepunkt", "Der Übergabepunkt"), ("deploy.sh", "C:\\ops"), ("ottilie's", "The staging"),
     ],
 )  # fmt: skip
 def test_a_word_of_any_script_finds_its_document(full: tuple[Mind, dict[str, str]], cue: str, text: str) -> None:
     """Two characters of Chinese or Japanese, one alone, Thai and Korean inside a run, Latin with and without its accents; as a prompt too."""
     mind, known = full
-    if cue == "zolw":
-        pytest.xfail("ł is a letter of its own, not an l with an accent")
     wanted = next(ref for known_text, ref in known.items() if known_text.startswith(text))
     assert wanted in mind.refs(cue)
     assert wanted in mind.refs(cue, strict=True, floor=FLOOR)

@@ -1,0 +1,108 @@
+"""Settings: environment before file before default, and a broken one never stops anything."""
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from tenon.base import paths, settings
+
+
+def put(content: Any) -> None:
+    """Writes the settings file: an object as JSON, bytes as they are."""
+    path = Path(paths.settings_path())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+
+
+def test_without_a_file_everything_is_as_the_table_says() -> None:
+    """And nothing is wrong."""
+    chosen = settings.load()
+    assert ({name: default for name, (default, _) in settings.KNOWN.items()}, "") == (chosen.values, chosen.problem)
+    assert {"default"} == set(chosen.origin.values())
+
+
+def test_the_environment_comes_before_the_file_and_the_file_before_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And each value says where it is from."""
+    put({"inject.hits": 3, "recall.floor": 0.5, "agent": "ada"})
+    monkeypatch.setenv("TENON_INJECT_HITS", "4")
+    chosen = settings.load()
+    assert (4.0, 0.5, "ada", True) == (chosen.number("inject.hits"), chosen.number("recall.floor"), chosen.text("agent"), chosen.flag("inject.prompt"))
+    assert ("TENON_INJECT_HITS", "settings.json", "default") == tuple(chosen.origin[name] for name in ("inject.hits", "recall.floor", "inject.prompt"))
+
+
+@pytest.mark.parametrize(("raw", "value"), [("1", True), ("true", True), ("YES", True), ("on", True), ("0", False), ("False", False), ("no", False), ("OFF", False)])
+def test_a_switch_in_the_environment(monkeypatch: pytest.MonkeyPatch, raw: str, value: bool) -> None:
+    """In the ways people write it."""
+    monkeypatch.setenv("TENON_INJECT_PROMPT", raw)
+    assert (value, "") == (settings.load().flag("inject.prompt"), settings.load().problem)
+
+
+def test_a_list_in_the_environment_is_as_long_as_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parted as PATH is."""
+    monkeypatch.setenv("TENON_ARCHIVE_EXCLUDE", os.pathsep.join(["/a b", "", "/c"]))
+    assert ["/a b", "/c"] == settings.load().names("archive.exclude")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is not a JSON object"), (b"{", "is not a JSON object"), (b"[1]", "is not a JSON object"), (b"\xff\xfe", "cannot be read"), ({"no.such": 1}, "there is no setting 'no.such'"),
+        ({"inject.hits": "many"}, "'inject.hits' must be like 6, not 'many'"), ({"inject.hits": True}, "must be like 6"), ({"inject.prompt": 1}, "must be like True"),
+        ({"agent": ["x"]}, "must be like 'default'"), ({"archive.exclude": "x"}, "must be like []"), ({"recall.floor": None}, "must be like 0.34"),
+    ],
+)  # fmt: skip
+def test_a_broken_file_or_value_is_left_out_and_named(content: Any, says: str) -> None:
+    """The defaults hold."""
+    put(content)
+    chosen = settings.load()
+    assert says in chosen.problem
+    assert {name: default for name, (default, _) in settings.KNOWN.items()} == chosen.values
+
+
+def test_a_broken_value_does_not_cost_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is taken or left by itself, from the file and from the environment."""
+    put({"inject.hits": "x", "recall.floor": 0.5})
+    monkeypatch.setenv("TENON_INJECT_MAX_CHARS", "lots")
+    chosen = settings.load()
+    assert (6.0, 0.5, 9500.0) == (chosen.number("inject.hits"), chosen.number("recall.floor"), chosen.number("inject.max_chars"))
+    assert "settings.json: 'inject.hits'" in chosen.problem
+    assert "TENON_INJECT_MAX_CHARS: 'inject.max_chars'" in chosen.problem
+
+
+def test_a_byte_order_mark_is_no_fault() -> None:
+    """As Windows editors write it."""
+    put(b"\xef\xbb\xbf" + json.dumps({"inject.hits": 2}).encode())
+    assert (2.0, "") == (settings.load().number("inject.hits"), settings.load().problem)
+
+
+def test_a_folder_where_the_file_should_be_is_named(tmp_path: Path) -> None:
+    """And stops nothing."""
+    Path(paths.settings_path()).mkdir(parents=True)
+    assert "cannot be read" in settings.load().problem
+
+
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=60) | st.dictionaries(st.sampled_from(sorted(settings.KNOWN)), st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers())))
+def test_whatever_the_file_has_there_are_settings(content: Any) -> None:
+    """Every name has a value of its own type."""
+    put(content)
+    chosen = settings.load()
+    assert set(chosen.values) == set(settings.KNOWN)
+    for name, (default, _) in settings.KNOWN.items():
+        value = chosen.values[name]
+        assert isinstance(value, bool) == isinstance(default, bool)
+        assert isinstance(value, (int, float) if isinstance(default, (int, float)) else type(default))
+
+
+@pytest.mark.parametrize("name", sorted(settings.KNOWN))
+def test_every_setting_says_what_it_means_and_has_a_variable(name: str) -> None:
+    """TENON_ and the name with underscores."""
+    assert len(settings.KNOWN[name][1]) > 15
+    assert "TENON_" + name.upper().replace(".", "_") == settings.variable(name)
