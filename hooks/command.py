@@ -16,7 +16,7 @@ from tenon.base.text import cut
 from tenon.digest import summary
 from tenon.recall import injection
 from tenon.recall.recall import recall
-from tenon.store import db, exchanges, forget, journal, memories, places, search
+from tenon.store import db, exchanges, forget, journal, memories, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _recall(store: Store, event: dict[str, Any], cue: str, chosen: Settings) -> 
         store, cue, scope=places.scope(store, repository), k=HITS, now=now, per_day=where.per_day(chosen), archive=True, not_session=where.session(event)
     )
     lines = [
-        injection.said_line(hit.candidate, search.counterpart(store, hit.candidate), hit.words)
+        injection.said_line(hit.candidate, hit.words)
         if hit.candidate.tier == "archive"
         else injection.memory_line(hit.candidate)
         for hit in found.hits

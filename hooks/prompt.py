@@ -12,7 +12,7 @@ from tenon.base.lean import sqlite
 from tenon.base.text import wide_length
 from tenon.recall import injection
 from tenon.recall.recall import recall
-from tenon.store import db, journal, places, search
+from tenon.store import db, journal, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SEARCH_S = 1.0  # for all queries of a prompt together
 BUSY_S = 0.15  # a prompt does not wait for another writer
+WRITE_S = 0.3  # for the journal
 LONGEST_CUE = 4000  # characters of a prompt that are looked up: its beginning and its end
 HANDED_OVER = ("handoff", "procedure")  # kinds that have their own way into the session
 
@@ -80,17 +81,17 @@ def _recalled(store: Store, event: dict[str, Any], prompt: str, chosen: Settings
         not_session=session,
         seen=journal.seen(store, session),
     )
-    text, placed = injection.fenced([("", [_line(store, hit) for hit in found.hits])], int(chosen.number("inject.max_chars")))
+    text, placed = injection.fenced([("", [_line(hit) for hit in found.hits])], int(chosen.number("inject.max_chars")))
     if not placed:
         return None
-    _record(store, session, repository, [hit for hit in found.hits if f"({hit.candidate.ref})" in text], found.words(), len(text), now)
+    _record(store, session, repository, [hit for hit in found.hits if injection.names(text, hit.candidate.exchange)], found.words(), len(text), now)
     return Answer(context=text)
 
 
-def _line(store: Store, hit: Hit) -> str:
+def _line(hit: Hit) -> str:
     candidate = hit.candidate
     if candidate.tier == "archive":
-        return injection.said_line(candidate, search.counterpart(store, candidate), hit.words)
+        return injection.said_line(candidate, hit.words)
     return injection.memory_line(candidate)
 
 
@@ -98,8 +99,9 @@ def _record(store: Store, session: str, repository: int | None, hits: list[Hit],
     if not store.writable:
         return
     try:
+        store.within(WRITE_S)
         store.execute("PRAGMA wal_autocheckpoint = 0")  # a prompt never pays for a checkpoint
-        told = [(hit.candidate.ref, hit.score, hit.parts.values()) for hit in hits]
+        told = [(hit.candidate.exchange, hit.score, hit.parts.values()) for hit in hits]
         journal.record(store, event="prompt", session=session, repository=repository, words=words, hits=told, chars=chars, now=now)
     except sqlite.Error as error:
         faults.note("UserPromptSubmit", error, "the injection was made and not journalled")

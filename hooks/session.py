@@ -42,7 +42,11 @@ def answer(event: dict[str, Any]) -> Answer | None:
         _leftovers(store, event, chosen, now)
         if event.get("source") == "compact":
             _written(lambda: journal.unsee(store, where.session(event), now), "what was shown before the compaction is not shown again")
-        return _brief(store, event, chosen, now)
+        told = _brief(store, event, chosen, now)
+    if chosen.doubt:
+        told = told or Answer()
+        told.message = f"Tenon keeps nothing of this session while its settings are in doubt: {chosen.doubt}. `tenon config` shows them."
+    return told
 
 
 def _leftovers(store: Store, event: dict[str, Any], chosen: Settings, now: float) -> None:
@@ -69,7 +73,7 @@ def _brief(store: Store, event: dict[str, Any], chosen: Settings, now: float) ->
     if not placed:
         return None
     if store.writable:
-        told = [(ref, 0.0, ()) for ref in refs if f"({ref})" in text]
+        told = [(ref, 0.0, ()) for ref in refs if injection.names(text, ref)]
         _written(
             lambda: journal.record(store, event="session", session=session, repository=repository, words=_named(sections), hits=told, chars=len(text), now=now),
             "the briefing was given and not journalled",

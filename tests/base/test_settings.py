@@ -53,7 +53,7 @@ def test_a_list_in_the_environment_is_as_long_as_a_path(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "is not a JSON object"), (b"{", "is not a JSON object"), (b"[1]", "is not a JSON object"), (b"\xff\xfe", "cannot be read"), ({"no.such": 1}, "there is no setting 'no.such'"),
+        (b"", "cannot be read"), (b"{", "cannot be read"), (b"[1]", "is not a JSON object"), (b"\xff\xfe", "cannot be read"), ({"no.such": 1}, "there is no setting 'no.such'"),
         ({"inject.hits": "many"}, "'inject.hits' must be like 6, not 'many'"), ({"inject.hits": True}, "must be like 6"), ({"inject.prompt": 1}, "must be like True"),
         ({"agent": ["x"]}, "must be like 'default'"), ({"archive.exclude": "x"}, "must be like []"), ({"recall.floor": None}, "must be like 0.34"),
     ],
@@ -63,7 +63,16 @@ def test_a_broken_file_or_value_is_left_out_and_named(content: Any, says: str) -
     put(content)
     chosen = settings.load()
     assert says in chosen.problem
-    assert {name: default for name, (default, _) in settings.KNOWN.items()} == chosen.values
+    doubt = isinstance(content, bytes) or "archive.exclude" in content
+    assert {**{name: default for name, (default, _) in settings.KNOWN.items()}, "archive.enabled": not doubt} == chosen.values
+    assert doubt == bool(chosen.doubt)
+
+
+def test_the_environment_adds_to_what_is_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot take a folder back that the file excludes."""
+    put({"archive.exclude": ["/a"]})
+    monkeypatch.setenv("TENON_ARCHIVE_EXCLUDE", "/b")
+    assert ["/a", "/b"] == settings.load().names("archive.exclude")
 
 
 def test_a_broken_value_does_not_cost_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +94,7 @@ def test_a_byte_order_mark_is_no_fault() -> None:
 def test_a_folder_where_the_file_should_be_is_named(tmp_path: Path) -> None:
     """And stops nothing."""
     Path(paths.settings_path()).mkdir(parents=True)
-    assert "cannot be read" in settings.load().problem
+    assert "is not a file" in settings.load().problem
 
 
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

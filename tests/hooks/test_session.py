@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tenon.base import paths
 from tenon.store import exchanges, memories, tasks
 
 NOW = time.time()
@@ -134,3 +135,26 @@ def test_a_broken_store_is_said_once_at_the_start(fire, store):
     assert "was written by a newer Tenon" in message
     assert "tenon doctor" in message
     assert "" == fire("UserPromptSubmit", prompt="a prompt of some length").output
+
+
+@pytest.mark.parametrize(
+    "written",
+    ['{"archive.exclude": ["/x"], ', '{"archive.exclude": "/x"}', '{"archive.excludes": ["/x"]}', '{"archive.enabled": 0}', "[]", '{"archive.enabled": true} {"archive.enabled": false}'],
+)
+def test_while_the_settings_are_in_doubt_nothing_is_kept(fire, store, project, written):
+    """A file that is half saved or says something unknown about the archive may have meant «not this folder»; the user is told."""
+    Path(paths.settings_path()).write_text(written, encoding="utf-8")
+    transcript = lines(project, ("user", "the launch code word is zanzibar"), ("assistant", "noted"))
+    assert "keeps nothing of this session while its settings are in doubt" in fire("SessionStart", source="startup", transcript_path=transcript).answer["systemMessage"]
+    for event in ("Stop", "SessionEnd"):
+        fire(event, transcript_path=transcript, reason="other")
+    assert 0 == store.value("SELECT count(*) FROM turn")
+
+
+@pytest.mark.parametrize("written", ['// mine\n{"archive.exclude": ["/x",],}', '{"archive.enabled": "on"}', "{}"])
+def test_settings_with_comments_a_comma_too_many_or_words_are_understood(fire, store, project, written):
+    """As people write them."""
+    Path(paths.settings_path()).write_text(written, encoding="utf-8")
+    transcript = lines(project, ("user", "hello quokka"), ("assistant", "hello"))
+    fire("Stop", transcript_path=transcript)
+    assert 2 == store.value("SELECT count(*) FROM turn")

@@ -73,9 +73,9 @@ def test_a_share_is_the_weight_of_the_words_that_the_text_has() -> None:
     assert 1.0 == share("The zebra was fixed by the giraffe.", "fix zebra giraffe")
 
 
-def test_a_cue_of_one_word_is_answered_in_part_only() -> None:
-    """A name by itself counts as two thirds, a word that every prompt says as a sixth."""
-    assert (0.67, 0.17) == (share("The zebra.", "zebra"), share("Run it.", "run"))
+def test_a_cue_of_one_word_is_answered_by_it_unless_every_prompt_says_it() -> None:
+    """«How do we deploy?» asks for one thing, and a memory about it is the answer; «run it» asks for nothing."""
+    assert (1.0, 1.0, 0.17) == (share("The zebra.", "zebra"), share("Deploys go through Jenkins.", "how do we deploy?"), share("Run it.", "run"))
 
 
 def test_one_noun_of_the_trade_alone_answers_nothing_at_the_default_floor() -> None:

@@ -133,9 +133,12 @@ def test_what_was_said_is_told_with_its_other_side() -> None:
     """A prompt with its answer, a reply with what was asked; alone when there is none."""
     prompt = candidate("Who may restart it?", ref="t7", tier="archive", kind="prompt")
     reply = candidate("Only Ottilie may.", ref="t8", tier="archive", kind="reply")
-    assert "- [archive · said · 2027-01-15] user: «Who may restart it?» · assistant: «Only Ottilie may.» (t7)" == injection.said_line(prompt, "Only Ottilie may.", ["restart"])
-    assert "- [archive · said · 2027-01-15] user: «Who may restart it?» · assistant: «Only Ottilie may.» (t8)" == injection.said_line(reply, "Who may restart it?", ["ottilie"])
-    assert "- [archive · said · 2027-01-15] user: «Who may restart it?» (t7)" == injection.said_line(prompt, "", ["restart"])
+    assert "- [archive · said · 2027-01-15] user: «Who may restart it?» (t7)" == injection.said_line(prompt, ["restart"])
+    prompt.other_ref, prompt.other_text = "t8", "Only Ottilie may."
+    reply.other_ref, reply.other_text = "t7", "Who may restart it?"
+    both = "- [archive · said · 2027-01-15] user: «Who may restart it?» · assistant: «Only Ottilie may.» (t7, t8)"
+    assert both == injection.said_line(prompt, ["restart"]) == injection.said_line(reply, ["ottilie"])
+    assert (True, False) == (injection.names(both, "t7"), injection.names(both, "t"))
 
 
 def test_the_same_store_gives_the_same_bytes_on_another_day(mind: Mind) -> None:

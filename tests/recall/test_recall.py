@@ -174,9 +174,19 @@ def test_of_the_archive_only_what_was_said_in_other_sessions_comes(mind: Mind) -
     result = mind.say("a zebra in a log", kind="result")
     agent = mind.say("a zebra for a sub-agent", thread="a1")
     own = mind.say("a zebra just now", session="this")
-    assert {said, reply} == set(mind.refs("zebra", archive=True, not_session="this"))
-    assert {said, reply, own} == set(mind.refs("zebra", archive=True, not_session="a session that left nothing"))
-    assert {said, reply, own, result, agent} == set(mind.refs("zebra", archive=True, spoken=("prompt", "reply", "result"), threads=True))
+    assert {said} == set(mind.refs("zebra", archive=True, not_session="this"))
+    assert {said, own} == set(mind.refs("zebra", archive=True, not_session="a session that left nothing"))
+    assert {said, own, result, agent} == set(mind.refs("zebra", archive=True, spoken=("prompt", "reply", "result"), threads=True))
+    assert {reply} == set(mind.refs("zebra replied", archive=True, not_session="this"))
+
+
+def test_a_prompt_and_its_answer_come_as_one_and_once(mind: Mind) -> None:
+    """By whichever side fits better; when the session has seen the exchange it does not come by the other side."""
+    prompt = mind.say("where does the zebra sleep?")
+    reply = mind.say("the zebra sleeps in the paddock", kind="reply", role="assistant")
+    hit = mind.ask("zebra paddock", archive=True).hits
+    assert [(reply, prompt, prompt)] == [(one.candidate.ref, one.candidate.other_ref, one.candidate.exchange) for one in hit]
+    assert [] == mind.refs("zebra paddock", archive=True, seen={prompt})
 
 
 def test_the_stronger_fresher_and_more_cited_of_two_comes_first(mind: Mind) -> None:

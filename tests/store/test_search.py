@@ -105,4 +105,7 @@ def test_the_other_side_of_a_prompt_is_its_reply_and_the_other_way_round(store: 
     ):  # fmt: skip
         say(store, repository, text, kind=kind)
     found = sorted(search.turns(store, ["zebra"], [repository], 10)[0], key=lambda one: one.rowid)
-    assert ["The zebra is up.", "is the zebra up?", "", "The zebra cage too.", "the zebra cage, I said"] == [search.counterpart(store, one) for one in found]
+    for one in found:
+        search.pair(store, one)
+    assert ["The zebra is up.", "is the zebra up?", "", "The zebra cage too.", "the zebra cage, I said"] == [one.other_text for one in found]
+    assert ["t1", "t1", "t3", "t4", "t4"] == [one.exchange for one in found]

@@ -75,15 +75,16 @@ def _scanner() -> Any:
 _scan = _scanner()
 
 
-def parse(text: str) -> object | None:
-    """The JSON value that begins the text, or None when no whole value stands there (yet)."""
+def parse(text: str, *, whole: bool = False) -> object | None:
+    """The JSON value that begins the text, or None when no whole value stands there (yet); with `whole` nothing may follow it."""
     start = len(text) - len(text.lstrip(" \t\r\n\ufeff"))
     try:
-        value: object = _scan(text, start)[0]
+        value: object
+        value, end = _scan(text, start)
     except (StopIteration, ValueError, RecursionError, SystemError):
         # SystemError: up to Python 3.12 the scanner takes its JSONDecodeError from `json.decoder`, and fails when nobody imported that.
         return None
-    return value
+    return None if whole and text[end:].strip() else value
 
 
 def quote(text: str) -> str:

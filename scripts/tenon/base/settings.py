@@ -26,12 +26,13 @@ KNOWN: dict[str, tuple[object, str]] = {
 class Settings:
     """The values in force and, per name, where each came from: environment, file or default."""
 
-    __slots__ = ("values", "origin", "problem")
+    __slots__ = ("values", "origin", "problem", "doubt")
 
-    def __init__(self, values: dict[str, object], origin: dict[str, str], problem: str) -> None:
+    def __init__(self, values: dict[str, object], origin: dict[str, str], problem: str, doubt: str = "") -> None:
         self.values = values
         self.origin = origin
         self.problem = problem
+        self.doubt = doubt
 
     def flag(self, name: str) -> bool:
         """A yes-or-no setting."""
@@ -53,17 +54,29 @@ class Settings:
 
 
 def load() -> Settings:
-    """The settings in force. A broken file or value is left out, named in `.problem`, and never stops anything."""
+    """The settings in force. A broken file or value is left out, named in `.problem`, and never stops a prompt.
+
+    While it is in doubt what may be kept (the file cannot be read, or says something about `archive` that is not understood),
+    `archive.enabled` is off and `.doubt` says why.
+    """
     values = {name: default for name, (default, _) in KNOWN.items()}
     origin = dict.fromkeys(KNOWN, "default")
     problems: list[str] = []
     for name, value in _from_file(problems).items():
         _take(name, value, "settings.json", values, origin, problems)
+    chosen = values["archive.exclude"]
     for name in KNOWN:
         raw = os.environ.get(variable(name))
         if raw:
             _take(name, _typed(raw, KNOWN[name][0]), variable(name), values, origin, problems)
-    return Settings(values, origin, "; ".join(problems))
+    excluded = values["archive.exclude"]
+    if isinstance(chosen, list) and isinstance(excluded, list) and excluded is not chosen:
+        values["archive.exclude"] = [*chosen, *excluded]  # the environment can add to what is excluded, not take away
+    doubt = "; ".join(problem for problem in problems if "'archive" in problem or problem.startswith(paths.settings_path()))
+    if doubt:
+        values["archive.enabled"] = False
+        origin["archive.enabled"] = "off while the settings are in doubt"
+    return Settings(values, origin, "; ".join(problems), doubt)
 
 
 def variable(name: str) -> str:
@@ -74,10 +87,17 @@ def variable(name: str) -> str:
 def _from_file(problems: list[str]) -> dict[str, object]:
     path = paths.settings_path()
     try:
+        if not os.path.isfile(path):  # a pipe would never end
+            if os.path.lexists(path):
+                problems.append(f"{path} is not a file")
+            return {}
         with open(path, encoding="utf-8-sig") as file:
-            found = parse(file.read())
-    except FileNotFoundError:
-        return {}
+            text = file.read()
+        found = parse(text, whole=True)
+        if found is None:
+            from tenon.base import jsonc
+
+            found = jsonc.parse(text).value  # with comments, and a comma too many
     except (OSError, ValueError) as error:
         problems.append(f"{path} cannot be read ({error})")
         return {}
@@ -92,6 +112,8 @@ def _take(name: str, value: object, where: str, values: dict[str, object], origi
         problems.append(f"{where}: there is no setting '{name}'")
         return
     default = KNOWN[name][0]
+    if isinstance(default, bool) and isinstance(value, str):
+        value = _typed(value, default)
     fits = (
         isinstance(value, bool)
         if isinstance(default, bool)

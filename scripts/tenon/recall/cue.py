@@ -117,6 +117,8 @@ def answered(cue: Cue, text: str) -> tuple[float, list[str]]:
     have = {stem(bare) for bare in map(_bare, all_words(text)) if bare[:3] in starts}
     shared = [word for word, bare in asked.items() if (word[:-1] in text if word.endswith("*") else stem(bare) in have)]
     matched = sum(cue.weights[word] for word in shared)
+    if len(shared) == len(cue.words) and any(cue.weights[word] >= TRADE_WEIGHT for word in shared):
+        return 1.0, shared  # all that was asked, however little: «how do we deploy?»
     return (min(1.0, matched / max(LEAST, min(cue.total, ENOUGH))) if cue.total else 0.0), shared
 
 

@@ -61,15 +61,21 @@ def memory_line(candidate: Candidate) -> str:
     return f"- [{' · '.join(marks)}] {cut(candidate.text, MEMORY_CHARS)} ({candidate.ref})"
 
 
-def said_line(candidate: Candidate, counterpart: str, words: Sequence[str]) -> str:
-    """An archived exchange as one item: who said it, when, the passage around the words that matched, the other side, id."""
+def said_line(candidate: Candidate, words: Sequence[str]) -> str:
+    """An archived exchange as one item: who said it, when, the passage around the words that matched, the other side, the ids of both."""
     said = excerpt(candidate.text, words, SAID_CHARS)
-    other = cut(counterpart, ANSWER_CHARS)
+    other = cut(candidate.other_text, ANSWER_CHARS)
     if candidate.kind == "prompt":
         told = f"user: «{said}»" + (f" · assistant: «{other}»" if other else "")
     else:
         told = (f"user: «{other}» · " if other else "") + f"assistant: «{said}»"
-    return f"- [archive · said · {day(candidate.at)}] {told} ({candidate.ref})"
+    ids = [candidate.ref, candidate.other_ref] if candidate.exchange == candidate.ref else [candidate.other_ref, candidate.ref]
+    return f"- [archive · said · {day(candidate.at)}] {told} ({', '.join(filter(None, ids))})"
+
+
+def names(text: str, ref: str) -> bool:
+    """Whether an item of the block has that id."""
+    return f"({ref})" in text or f"({ref}, " in text
 
 
 def excerpt(text: str, words: Sequence[str], limit: int) -> str:

@@ -5,6 +5,7 @@ Candidates come from the index by BM25, memories and archived exchanges alike; e
 """
 from __future__ import annotations
 
+from tenon.base.lean import sqlite
 from tenon.recall import cue as cues
 from tenon.recall import injection
 from tenon.recall.rank import Parts
@@ -72,7 +73,7 @@ def recall(
     """At most k hits for the cue within the scope (repository numbers; None is everywhere), best first.
 
     `floor` is the least share of the cue that a hit answers; `strict` drops words that say nothing even when
-    none remain (a prompt), otherwise any cue is looked up. `seen` ids are left out. Any text is a valid cue.
+    none remain (a prompt), otherwise any cue is looked up. `seen` ids are left out; an exchange comes once, by whichever side answers best. Any text is a valid cue.
     """
     asked = cues.read(cue, strict=strict)
     if not asked.words or k <= 0:
@@ -82,14 +83,25 @@ def recall(
         found, size, rows = search.memories(store, asked.words, scope, DEPTH, tier=tier, kinds=kinds, without=without)
         scored += _score(cues.rarer(asked, size, rows), found, now, per_day)
     if archive:
-        found, size, rows = search.turns(store, asked.words, scope, DEPTH, kinds=spoken, not_session=not_session, threads=threads)
-        scored += _score(cues.rarer(asked, size, rows), found, now, per_day)
+        try:
+            found, size, rows = search.turns(store, asked.words, scope, DEPTH, kinds=spoken, not_session=not_session, threads=threads)
+            scored += _score(cues.rarer(asked, size, rows), found, now, per_day)
+        except sqlite.OperationalError:
+            if not scored:
+                raise
+            # Out of time in a large archive: what the memories answered is not lost.
     scored.sort(key=lambda hit: (-hit.score, hit.candidate.ref))
     hits: list[Hit] = []
     misses: list[Hit] = []
+    told = set(seen)
     for hit in scored:
-        wanted = hit.parts.match >= floor and hit.words and hit.candidate.ref not in seen
-        (hits if wanted and len(hits) < k else misses).append(hit)
+        wanted = hit.parts.match >= floor and bool(hit.words) and len(hits) < k
+        if wanted:
+            search.pair(store, hit.candidate)
+            # A prompt and its answer are one exchange, and come once.
+            wanted = hit.candidate.exchange not in told
+            told.add(hit.candidate.exchange)
+        (hits if wanted else misses).append(hit)
     return Recall(hits, misses[:10])
 
 

@@ -25,14 +25,17 @@ PASSAGES = (
     "WHERE turn_fts MATCH ? AND t.forgotten IS NULL {more} ORDER BY f.rank LIMIT ?"
 )
 SESSION = "SELECT id FROM session WHERE name = ?"
-REPLY = "SELECT kind, content FROM turn WHERE session = ? AND thread = '' AND id > ? AND kind IN ('prompt', 'reply') AND forgotten IS NULL ORDER BY id LIMIT 1"
-PROMPT = "SELECT kind, content FROM turn WHERE session = ? AND thread = '' AND id < ? AND kind = 'prompt' AND forgotten IS NULL ORDER BY id DESC LIMIT 1"
+NEAR = "FROM turn WHERE session = ? AND thread = (SELECT thread FROM turn WHERE id = ?) AND forgotten IS NULL"
+REPLY = f"SELECT id, kind, content {NEAR} AND id > ? AND kind IN ('prompt', 'reply') ORDER BY id LIMIT 1"
+PROMPT = f"SELECT id, kind, content {NEAR} AND id < ? AND kind = 'prompt' ORDER BY id DESC LIMIT 1"
 
 
 class Candidate:
     """One thing that may come to mind. `ref` is m… for a memory, t… for an archived turn; `bm25` is higher for better."""
 
-    __slots__ = ("ref", "tier", "kind", "text", "source", "strength", "set_at", "fresh_at", "citations", "at", "bm25", "session", "rowid")
+    __slots__ = (
+        "ref", "tier", "kind", "text", "source", "strength", "set_at", "fresh_at", "citations", "at", "bm25", "session", "rowid", "other_ref", "other_text",
+    )  # fmt: skip
 
     def __init__(
         self, ref: str, tier: str, kind: str, text: str, source: str, strength: float, set_at: float, fresh_at: float, citations: int,
@@ -51,6 +54,13 @@ class Candidate:
         self.bm25 = bm25
         self.session = session
         self.rowid = rowid
+        self.other_ref = ""  # of a prompt the answer to it, of a reply the prompt: see `pair`
+        self.other_text = ""
+
+    @property
+    def exchange(self) -> str:
+        """The id of the prompt that begins the exchange; of a memory its own id."""
+        return self.other_ref if self.kind == "reply" and self.other_ref else self.ref
 
 
 def memories(
@@ -110,12 +120,13 @@ def turns(
     return list(best.values()), size, found
 
 
-def counterpart(store: Store, turn: Candidate) -> str:
-    """What was answered to a prompt, or asked before a reply; «» when nothing was."""
-    row = store.one(REPLY if turn.kind == "prompt" else PROMPT, (turn.session, turn.rowid))
-    if row is None or (turn.kind, row[0]) == ("prompt", "prompt"):  # the next thing said was a prompt again
-        return ""
-    return passages.searchable(_blocks(row[1]))
+def pair(store: Store, turn: Candidate) -> None:
+    """Finds what was answered to a prompt, or asked before a reply, and notes it in the candidate; nothing for other kinds."""
+    if turn.kind not in ("prompt", "reply") or turn.other_ref:
+        return
+    row = store.one(REPLY if turn.kind == "prompt" else PROMPT, (turn.session, turn.rowid, turn.rowid))
+    if row is not None and (turn.kind, row[1]) != ("prompt", "prompt"):  # else the next thing said was a prompt again
+        turn.other_ref, turn.other_text = f"t{row[0]}", passages.searchable(_blocks(row[2]))
 
 
 def _blocks(content: str) -> list[Any]:
