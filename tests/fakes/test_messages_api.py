@@ -46,8 +46,7 @@ def test_the_sdk_assembles_a_streamed_message(options: dict[str, Any]) -> None:
     """Thinking, text and a call come out of the SDK as they went in, however the bytes were cut."""
     anthropic = pytest.importorskip("anthropic")
     blocks = [thinking("hm"), text("Grüße, 世界"), tool_call("Bash", {"command": "ls", "n": [1, {"a": None}]}, "tc_1")]
-    with MessagesApi([reply(*blocks, **options)]) as api:
-        client = anthropic.Anthropic(base_url=api.url, api_key="sk-ant-fake", max_retries=0)
+    with MessagesApi([reply(*blocks, **options)]) as api, anthropic.Anthropic(base_url=api.url, api_key="sk-ant-fake", max_retries=0) as client:
         with client.messages.stream(
             model="claude-opus-5-5", max_tokens=100, messages=[{"role": "user", "content": "hi"}],
             thinking={"type": "adaptive", "display": "summarized"},
@@ -64,8 +63,7 @@ def test_the_sdk_assembles_a_streamed_message(options: dict[str, Any]) -> None:
 def test_the_sdk_reads_a_message_in_one_piece() -> None:
     """And continues the conversation with what it got."""
     anthropic = pytest.importorskip("anthropic")
-    with MessagesApi([reply(thinking(), tool_call("Bash", {}, "tc_1"), out=17), "done"]) as api:
-        client = anthropic.Anthropic(base_url=api.url, api_key="sk-ant-fake", max_retries=0)
+    with MessagesApi([reply(thinking(), tool_call("Bash", {}, "tc_1"), out=17), "done"]) as api, anthropic.Anthropic(base_url=api.url, api_key="sk-ant-fake", max_retries=0) as client:
         fields = {"model": "claude-opus-5-5", "max_tokens": 100}
         messages: list[Any] = [{"role": "user", "content": "hi"}]
         first = client.messages.create(messages=messages, **fields)
@@ -82,8 +80,7 @@ def test_the_sdk_retries_what_the_fake_says_is_busy() -> None:
     """429 with a wait, then 529, then the answer."""
     anthropic = pytest.importorskip("anthropic")
     script: Script = [error("slow down", 429, headers={"retry-after-ms": "1"}), overloaded(), "ok"]
-    with MessagesApi(script) as api:
-        client = anthropic.Anthropic(base_url=api.url, api_key="sk-ant-fake", max_retries=2)
+    with MessagesApi(script) as api, anthropic.Anthropic(base_url=api.url, api_key="sk-ant-fake", max_retries=2) as client:
         client.messages.create(model="claude-opus-5-5", max_tokens=9, messages=[{"role": "user", "content": "hi"}])
 
         assert [429, 529, 200] == [seen.status for seen in api.messages()]
