@@ -13,6 +13,7 @@ from hooks.door import Answer
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.text import cut
+from tenon.cli.out import shown
 from tenon.digest import summary
 from tenon.recall import injection
 from tenon.recall.recall import recall
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
 
     from tenon.base.settings import Settings
     from tenon.store.db import Store
+    from tenon.store.journal import Entry
 
 HITS = 10
 BATCH = 60  # turns that one digest reads at most
 TURN_CHARS = 700
 WHY = 3
+WHOLE = 20_000  # entries of a session that are looked through for an id
 
 
 def answer(event: dict[str, Any]) -> Answer | None:
@@ -38,18 +41,22 @@ def answer(event: dict[str, Any]) -> Answer | None:
         return None
     chosen = settings.load()
     given = str(event.get("command_args") or "").strip()
+    if where.is_excluded(event, chosen):
+        return _told(name, "This folder is excluded (archive.exclude); memory is off here.")
     try:
         path = paths.store_path(where.agent(chosen))
         if not os.path.exists(path):
             return _told(name, "Nothing is remembered yet: the first session that ends, or `tenon write`, begins the memory.")
         with db.open_store(path, create=False) as store:
-            return COMMANDS[name](store, event, given, chosen)
+            found = COMMANDS[name](store, event, given, chosen)
     except TenonError as error:
         return _told(name, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+    found.block = shown(found.block)
+    return found
 
 
 def _told(name: str, text: str) -> Answer:
-    return Answer(context=text) if name in ("memory-recall", "memory-digest") else Answer(block=text)
+    return Answer(context=injection.defused(text)) if name in ("memory-recall", "memory-digest") else Answer(block=shown(text))
 
 
 def _recall(store: Store, event: dict[str, Any], cue: str, chosen: Settings) -> Answer:
@@ -92,16 +99,40 @@ def _status(store: Store, event: dict[str, Any], given: str, chosen: Settings) -
 
 
 def _why(store: Store, event: dict[str, Any], given: str, chosen: Settings) -> Answer:
+    if given:
+        return Answer(block=_why_this(store, where.session(event), given))
     found = journal.entries(store, where.session(event), WHY)
     if not found:
         return Answer(block="Nothing was put in front of this session so far.")
     lines: list[str] = []
     for entry in found:
-        at = time.strftime("%H:%M", time.localtime(entry.at))
-        lines.append(f"{at} {entry.event}: {entry.chars:,} characters" + (f", {entry.about}" if entry.about else ""))
+        lines.append(_entry(entry))
         for hit in entry.hits:
             lines.append("  " + " ".join(hit) + " " + cut(_text_of(store, hit[0]), 100))
     return Answer(block="\n".join(lines))
+
+
+def _why_this(store: Store, session: str, ref: str) -> str:
+    """When and why that memory or turn was shown in the session. Raises TenonError when there is none with that id."""
+    if ref[0] not in "mt" or not ref.isalnum():
+        return "`/memory-why` tells of the last recalls of this session, and `/memory-why m7k2p9qxab` or `/memory-why t1234` of one memory or turn."
+    wanted = {ref}
+    if ref.startswith("t"):
+        turn = exchanges.turn(store, ref)
+        text = turn.text()
+        if turn.kind == "reply":
+            wanted.add(exchanges.exchange(store, ref, 1)[0].ref)  # an exchange is noted as its prompt
+    else:
+        text = memories.get(store, ref).text
+    lines = [f"{ref}: «{cut(text, 100)}»" if text else f"{ref}: (forgotten)"]
+    for entry in journal.entries(store, session, WHOLE):
+        lines += [f"{_entry(entry)}\n  {' '.join(hit)}" for hit in entry.hits if hit[0] in wanted]
+    return "\n".join(lines if len(lines) > 1 else [*lines, "It was not put in front of this session."])
+
+
+def _entry(entry: Entry) -> str:
+    at = time.strftime("%H:%M", time.localtime(entry.at))
+    return f"{at} {entry.event}: {entry.chars:,} characters" + (f", {entry.about}" if entry.about else "")
 
 
 def _text_of(store: Store, ref: str) -> str:
@@ -114,7 +145,7 @@ def _text_of(store: Store, ref: str) -> str:
 def _forget(store: Store, event: dict[str, Any], given: str, chosen: Settings) -> Answer:
     refs = [word for word in given.replace(",", " ").split() if word != "yes"]
     if not refs:
-        return Answer(block="Say what to forget: `/memory-forget m7k2p9qxa` or `/memory-forget t1234`. Ids stand behind every recalled item.")
+        return Answer(block="Say what to forget: `/memory-forget m7k2p9qxab` or `/memory-forget t1234`. Ids stand behind every recalled item.")
     gone = forget.preview(store, refs)
     if "yes" not in given.split():
         told = "\n".join(f"  {line}" for line in gone)

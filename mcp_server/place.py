@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from tenon.base import paths
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.store import db, exchanges, memories, places
@@ -20,7 +21,23 @@ if TYPE_CHECKING:
 
 READ_BUSY_S = 1.0  # reading waits for no other process: what it would note down besides is left out instead
 WRITE_BUSY_S = 10.0
+EXCLUDED = "this folder is excluded (archive.exclude); memory is off here"
 NOWHERE = -1  # the repository of a folder that nothing was kept for yet
+
+
+def folder(chosen: settings.Settings) -> str:
+    """The folder of the session. Raises TenonError for one that is excluded, and where nothing tells which it is."""
+    here = os.environ.get("CLAUDE_PROJECT_DIR")
+    if not here:
+        try:
+            here = os.getcwd()
+        except OSError as error:
+            here = os.environ.get("PWD", "")  # of a folder that is gone, whose repository is known by its path
+            if not os.path.isabs(here):
+                raise TenonError("the folder that this session was started in is gone; start it again from a folder that is there") from error
+    if paths.lies_in(here, chosen.names("archive.exclude")):
+        raise TenonError(EXCLUDED)
+    return here
 
 
 def opened(path: str, *, reads: bool) -> Store:
@@ -35,14 +52,14 @@ def opened(path: str, *, reads: bool) -> Store:
 
 
 class Place:
-    """Where a call works: the open store, this repository and its scope, the settings, the time."""
+    """Where a call works: the open store, the session's folder, its repository and scope, the settings, the time."""
 
     __slots__ = ("store", "folder", "repository", "scope", "settings", "now", "per_day", "session")
 
     def __init__(self, store: Store, chosen: settings.Settings) -> None:
         self.store = store
         self.settings = chosen
-        self.folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+        self.folder = folder(chosen)
         self.session = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
         self.now = time.time()
         self.repository = self._settled()

@@ -4,14 +4,14 @@ from __future__ import annotations
 import json
 import time
 
-from mcp_server.place import NOWHERE, Place, opened
+from mcp_server.place import NOWHERE, Place, folder, opened
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.text import cut
 from tenon.recall import injection
 from tenon.recall.recall import SPOKEN, described, recall
-from tenon.store import db, edges, episodes, exchanges, forget, journal, memories, places, procedures, search, tasks
+from tenon.store import db, edges, episodes, exchanges, forget, journal, memories, places, procedures, tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,14 +29,31 @@ EVERY_KIND = ("prompt", "reply", "call", "result", "other")
 
 
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The result of a tool. Raises TenonError with a sentence for the model."""
+    """The result of a tool, with nothing in it that could pass for another voice. Raises TenonError with a sentence for the model."""
+    try:
+        result: dict[str, Any] = _defused(_called(name, arguments))
+    except TenonError as error:
+        raise TenonError(injection.defused(str(error))) from error
+    return result
+
+
+def _called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     chosen = settings.load()
+    folder(chosen)  # one that is excluded is refused before anything is opened
     path = paths.store_path(paths.agent_name(chosen.text("agent")))
     try:
         with opened(path, reads=_reads(name, arguments)) as store:
             return TOOLS[name](Place(store, chosen), arguments)
     except sqlite.Error as error:
         raise TenonError(db.explain(path, error)) from error
+
+
+def _defused(value: Any) -> Any:
+    if isinstance(value, str):
+        return injection.defused(value)
+    if isinstance(value, dict):
+        return {key: _defused(part) for key, part in value.items()}
+    return [_defused(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def _reads(name: str, arguments: dict[str, Any]) -> bool:
@@ -92,9 +109,8 @@ def _hit(here: Place, hit: Hit) -> dict[str, Any]:
     told = described(hit)
     if hit.candidate.tier == "archive":
         told["content"] = injection.excerpt(hit.candidate.text, hit.words, 1000)
-        other = search.counterpart(here.store, hit.candidate)
-        if other:
-            told["answered_by" if hit.candidate.kind == "prompt" else "answers"] = cut(other, 600)
+        if hit.candidate.other_text:
+            told["answered_by" if hit.candidate.kind == "prompt" else "answers"] = {"id": hit.candidate.other_ref, "content": cut(hit.candidate.other_text, 600)}
     return told
 
 
@@ -202,9 +218,9 @@ def _forget(here: Place, given: dict[str, Any]) -> dict[str, Any]:
             here.turns([ref])
         else:
             here.memory(ref)
-    lines = forget.preview(here.store, given["ids"])
+    lines = forget.preview(here.store, given["ids"], quote=False)
     if not given.get("confirm"):
-        return {"would_forget": lines, "note": "Nothing is forgotten yet. Show this to the user; call again with confirm true once they agree."}
+        return {"would_forget": lines, "note": "Nothing is forgotten yet. Show this to the user (`/memory-forget ID` shows them the words); call again with confirm true once they agree."}
     from tenon.digest import summary
 
     for name in forget.forget(here.store, given["ids"], given.get("reason", "the user's wish"), here.now):

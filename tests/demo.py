@@ -29,6 +29,9 @@ def main(arguments: list[str]) -> int:
     if not named:
         sys.stderr.write("Claude Code was not found; name its binary: python3 tests/demo.py /path/to/claude\n")
         return 2
+    if not os.path.isfile(named) or not os.access(named, os.X_OK):
+        sys.stderr.write(f"{named} is no program that can be started; name the binary of Claude Code: python3 tests/demo.py /path/to/claude\n")
+        return 1
     with tempfile.TemporaryDirectory() as folder, MessagesApi() as api:
         claude = ClaudeCode(Path(named), Path(folder) / "home", api.url, Path(folder) / "project")
         for step in (["marketplace", "add", str(ROOT)], ["install", "tenon@tenon"]):

@@ -222,7 +222,74 @@ UNTOUCHED = [
     "cookie: document.cookie",
     'token = r"[-!#$%&*+.^_|~0-9a-zA-Z]+"',
     '{"Proxy-Authorization": "Basic <username>:<password>"}',
+    # Code: an argument that is an identifier, a name of another secret, an item, a type, an attribute.
+    "connect(password=password2)",
+    "connect(host=host1, password=value22, timeout=3)",
+    "connect(\n    host=host1,\n    password=value22,\n)",
+    "connect(\n    host=host1,\n    password=value22\n)",
+    "password=pw1 or pw2",
+    "password=password2 if new else password1",
+    "password=user_password2 + salt",
+    "f(token=token1, password=userPass2)",
+    "key=value1",
+    "for token in tokens2:",
+    "token = tokens[1]",
+    "pw = pw[:-1]",
+    "pw=args.pw",
+    "    self.password=value22",
+    "$password=value22;",
+    "password=SecretStr | None",
+    "password=CharField then",
+    "password=[^&]+ matches",
+    "password=\\S{8} matches",
+    "password=get_password2() or None",
+    "a = new ? password : other22",
+    # Prose: a lower-case word, a word about passwords, a count, a length, a name beside the word.
+    "password=sesame works",
+    "das Passwort lautet anders!",
+    "la contraseña es obligatoria",
+    "le mot de passe est obligatoire",
+    "mot de passe : obligatoire",
+    "use sha256 as the password hash, base64 as the password",
+    "store it as a password, not as token2",
+    "we cracked passwords: 1234567",
+    "the password field2 and the pwd module2 are new",
+    "cat /etc/passwd file22",
+    "pwd hunter",
+    "ENV API_TOKEN must be set, ENV NODE_VERSION 18.2.0",
     "",
+]  # fmt: skip
+
+# The whole text, and what is kept of it: a password without quotes in prose, a note or a setting.
+UNQUOTED = [
+    ("password=hunter" + "2 works", "password=[redacted:password] works"),
+    ("password=hunter" + "2 and AKIA" + "IOSFODNN7EXAMPLE", "password=[redacted:password] and [redacted:aws]"),
+    ("password=Hunter" + "Two works", "password=[redacted:password] works"),
+    ("  password=hunter" + "2, then", "  password=[redacted:password], then"),
+    ("log in (password=hunter" + "2) first", "log in (password=[redacted:password]) first"),
+    ("user=ann, password=hunter" + "2, host=db", "user=ann, password=[redacted:password], host=db"),
+    ("`password=hunter" + "2`", "`password=[redacted:password]`"),
+    ("password=Password" + "123 works", "password=[redacted:password] works"),
+    ("pw=hunter" + "22", "pw=[redacted:password]"),
+    ("db_pw: hunter" + "22", "db_pw: [redacted:password]"),
+    ("Das Passwort lautet Sommer" + "2024!", "Das Passwort lautet [redacted:password]"),
+    ("passwort: geheim" + "123", "passwort: [redacted:password]"),
+    ("Passwort : geheim" + "123", "Passwort : [redacted:password]"),
+    ("mot de passe : azerty" + "99", "mot de passe : [redacted:password]"),
+    ("Mot de passe\u00a0: azerty" + "99", "Mot de passe\u00a0: [redacted:password]"),
+    ("le mot de passe est azerty" + "99", "le mot de passe est [redacted:password]"),
+    ("la contraseña es Abc" + "12345", "la contraseña es [redacted:password]"),
+    ("la contrasen\u0303a: Abc" + "12345", "la contrasen\u0303a: [redacted:password]"),
+    ("my password is sunshine" + "42 ok?", "my password is [redacted:password] ok?"),
+    ("my password is 8271" + "9364 ok?", "my password is [redacted:password] ok?"),
+    ("token: abc123" + "def456 then", "token: [redacted:token] then"),
+    ("use X9f" + "-33kd as the password", "use [redacted:password] as the password"),
+    ("nimm `X9f" + "-33kd` als Passwort", "nimm `[redacted:password]` als Passwort"),
+    ("pwd hunter" + "22", "pwd [redacted:password]"),
+    ("- password hunter" + "22\n- done", "- password [redacted:password]\n- done"),
+    ("log in with password X9f" + "-33kd then", "log in with password [redacted:password] then"),
+    ("FROM x\nENV DB_PASSWORD hunter" + "22\n", "FROM x\nENV DB_PASSWORD [redacted:password]\n"),
+    ('ENV DB_PASSWORD "opensesame"', 'ENV DB_PASSWORD "[redacted:password]"'),
 ]  # fmt: skip
 
 
@@ -270,6 +337,14 @@ def test_what_only_looks_like_a_secret_stays(text: str) -> None:
 def test_only_the_secret_goes(text: str, kept: str) -> None:
     """Scheme, user, host, names, quotes and the text around remain as they were."""
     assert redact(text) == kept
+
+
+@pytest.mark.parametrize(("text", "kept"), UNQUOTED)
+def test_a_password_without_quotes_goes_whatever_follows(text: str, kept: str) -> None:
+    """A value with a digit, a symbol or a capital is the password, and the words around it stay."""
+    assert redact(text) == kept
+    assert redact(f"one line\n{text}\nanother") == f"one line\n{kept}\nanother"
+    assert redact(kept) == kept
 
 
 def test_a_value_names_its_secrets_by_its_keys() -> None:
@@ -337,7 +412,7 @@ FRAGMENTS = st.lists(
     st.sampled_from([
         "password", "token", "api_key", "secret", "--password", "export ", "=", ": ", " is ", '"', "'", "\\", "\n", " ", ";", "&", ",", "`", "://", "@",
         "ann:", R24, PASSWORD, "ghp_" + R40[:36], "AKIA" + "Q3EXWZ7RT5YUBN2K", "sk-ant-" + R40, JWT, BEGIN, BODY, CLOSE, "[redacted:key]", "Bearer ",
-        "Authorization: ", "Cookie: a=", ".", "-", "_", "x", "{", "}", "(", "<", ">", "value", "\\n", "curl -u ", "login ",
+        " as the password", " lautet ", "ENV A_PASSWORD ", "pw", "hunter" + "2", "Authorization: ", "Cookie: a=", ".", "-", "_", "x", "{", "}", "(", "<", ">", "value", "\\n", "curl -u ", "login ",
     ]),
     max_size=24,
 ).map("".join)  # fmt: skip
@@ -427,6 +502,7 @@ HOSTILE = [
     'password="', "token=", 'token="\\"', "api_key: ", "://a:", "eyJ", "eyJ-", "-", "_", ".", ". ", "key-", BEGIN, BEGIN + "\n", "-----BEGIN ", "-----END ",
     "authorization: bearer ", "cookie: a=", "curl -u ", "login a ", "mysql  -p", "password ", "export A=", "--password ", "\\\\", "\\n", "AKIA", "SG.", "Aa1",
     "password is ", "token: a<", "{", "a.b.", "my-", "/", "password=my-a-", "key key ", "secret\t",
+    "password=a1b2 ", "(password=a1b2, ", "a1b2c3 as the password ", " as ", "pw ", "password a1b2c3 ", "ENV A_TOKEN ", "contraseña", "mot de passe : ",
 ]  # fmt: skip
 
 

@@ -50,6 +50,16 @@ def by_hand(folder: Path, config: str | bytes = "") -> Path:
     return folder
 
 
+def bare_by_hand(folder: Path, config: str = "[core]\n\tbare = true\n") -> Path:
+    """A folder as a hostile commit can hold it: the layout of a bare repository."""
+    for name in ("objects", "refs"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / ".keep").write_text("")
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / "config").write_text(config)
+    return folder
+
+
 def key(folder: Path) -> str:
     """The key alone."""
     return identify(str(folder)).key
@@ -114,7 +124,7 @@ def test_every_form_of_a_github_url_is_one_key(url: str) -> None:
         ("ssh://git@[2001:db8::1]/team/w.git", "[2001:db8::1]/team/w"),
         ("ssh://git@[2001:db8::1]:22/team/w.git", "[2001:db8::1]/team/w"),
         ("ssh://git@[2001:db8::1]:2222/team/w.git", "[2001:db8::1]:2222/team/w"),
-        ("host:srv/git/x.git", "host/srv/git/x"),
+        ("host:srv/git/x.git", "host/~/srv/git/x"),
         ("ssh://host/~ada/x.git", "host/~ada/x"),
         ("https://host.example/srv/x/.git", "host.example/srv/x"),
         ("https://host.example/x.git.git", "host.example/x.git"),
@@ -138,6 +148,93 @@ def test_other_hosts_keep_what_tells_repositories_apart(url: str, expected: str)
 
 
 @pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("alice@shell.example.com:app.git", "alice@shell.example.com/~/app"),
+        ("alice@Shell.Example.com:~/app.git", "alice@shell.example.com/~/app"),
+        ("alice@shell.example.com:/~/app.git", "alice@shell.example.com/~/app"),
+        ("ssh://alice@shell.example.com/~/app", "alice@shell.example.com/~/app"),
+        ("ssh://alice:secret@shell.example.com/%7E/app", "alice@shell.example.com/~/app"),
+        ("[alice@shell.example.com:2222]:app", "alice@shell.example.com:2222/~/app"),
+        ("ssh://alice@shell.example.com:2222/~/app", "alice@shell.example.com:2222/~/app"),
+        ("bob@shell.example.com:~alice/app.git", "shell.example.com/~alice/app"),
+        ("ssh://bob@shell.example.com/~alice/app.git", "shell.example.com/~alice/app"),
+        ("alice@shell.example.com:/srv/app.git", "shell.example.com/srv/app"),
+        ("ssh://alice@shell.example.com/srv/app.git", "shell.example.com/srv/app"),
+        ("shell.example.com:/srv/app.git", "shell.example.com/srv/app"),
+        ("git@git.acme.example:team/app.git", "git.acme.example/team/app"),
+        ("git@git.acme.example:/team/app.git", "git.acme.example/team/app"),
+        ("git@git.acme.example:~/team/app.git", "git.acme.example/team/app"),
+        ("ssh://git@git.acme.example/team/app", "git.acme.example/team/app"),
+        ("https://git.acme.example/team/app", "git.acme.example/team/app"),
+        ("org-1234@github.com:acme/app.git", "github.com/acme/app"),
+        ("ada@gitlab.com:acme/app.git", "gitlab.com/acme/app"),
+        ("acme@acme.ghe.com:team/app.git", "acme.ghe.com/team/app"),
+        ("git@git.sr.ht:~ada/app", "git.sr.ht/~ada/app"),
+        ("https://git.sr.ht/~ada/app", "git.sr.ht/~ada/app"),
+        ("alice@shell.example.com:", ""),
+        ("alice@shell.example.com:/", ""),
+    ],
+)
+def test_a_path_below_a_home_folder_keeps_whose_home_it_is(url: str, expected: str) -> None:
+    """Unless the user is git or the host a known forge, where the user says nothing about the place."""
+    assert expected == key_of_url(url, "/base")
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://gitlab.com/o/r?private_token=secret", "gitlab.com/o/r"),
+        ("https://gitlab.com/o/r.git?private_token=secret#secret", "gitlab.com/o/r"),
+        ("http://h.example/o/r#secret", "h.example/o/r"),
+        ("https://h.example?secret/o/r", ""),
+        ("https://ada:secret@h.example/o/r", "h.example/o/r"),
+        ("https://ada:secr@et@h.example/o/r", "h.example/o/r"),
+        ("https://ada:sec/ret@h.example/o/r", "h.example/o/r"),
+        ("https://ada:sec/r@et@h.example:8443/o/r", "h.example:8443/o/r"),
+        ("https://ada:sec?ret@gitlab.com/o/r?secret", "gitlab.com/o/r"),
+        ("https://h.example/cgi?repo=a", ""),
+        ("https://ada:sec#ret@h.example/o/r", "h.example/o/r"),
+        ("ssh://ada:sec/ret@h.example/o/r", "h.example/o/r"),
+        ("https://ada:12/secret@h.example/o/r", ""),
+        ("https://ada:12?secret@h.example/o/r", ""),
+        ("https://ada:sec/ret@h.example", ""),
+        ("https://ada:secret/o/r", ""),
+        ("https://sec/ret@h.example/o/r", ""),
+        ("https://ada:se@cr/et@h.example/o/r", ""),
+        ("https://ada.l:sec/ret@h.example/o/r", ""),
+        ("ada:secret@h.example:o/r", ""),
+        ("ada:secret@h.example/o/r", ""),
+        ("https://h.example/o/r@v1", "h.example/o/r@v1"),
+        ("h.example:/o/r@v1", "h.example/o/r@v1"),
+        ("ssh://ada:secret@h.example/o/r", "h.example/o/r"),
+    ],
+)
+def test_no_credential_gets_into_a_key(url: str, expected: str) -> None:
+    """Where a password cannot be told from a path there is no key at all."""
+    assert expected == key_of_url(url, "/base")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the path is that of POSIX")
+def test_the_user_of_a_file_url_is_left_out() -> None:
+    """A share may be written with one."""
+    assert "path://server/share/x" == key_of_url("file://ada:secret@server/share/x", "/base")
+
+
+@pytest.mark.parametrize("url", ["https://h.example/" + "%41" * 300_000, "a/../" * 190_000, "https://h.example/" + "a" * 2031])
+def test_a_url_that_is_too_long_is_no_url(place: Path, url: str) -> None:
+    """It would hold up the prompt; the path is the key then."""
+    assert "" == key_of_url(url, str(place))
+    here = by_hand(place / "here", f'[remote "origin"]\n\turl = {url}\n')
+    assert (f"path:{here}", str(here), "path") == seen(here)
+
+
+def test_the_longest_url_is_a_url() -> None:
+    """2,048 characters are allowed."""
+    assert "h.example/" + "a" * 2030 == key_of_url("https://h.example/" + "a" * 2030, "/base")
+
+
+@pytest.mark.parametrize(
     "url", ["", "  ", "https://github.com", "https://github.com/", "https:///x", "git@github.com:", "ext::sh -c x", "https://h/a%0ab", "a\0b", "a\nb"]
 )
 def test_what_cannot_be_a_repository_has_no_key(url: str) -> None:
@@ -156,6 +253,19 @@ def test_what_cannot_be_a_repository_has_no_key(url: str) -> None:
         ("https://git.example/X", "https://git.example/x"),
         ("https://github.com/acme/x", "https://github.com.example/acme/x"),
         ("https://github.com@evil.example/acme/x", "https://github.com/acme/x"),
+        ("https://evil.example/y@github.com/acme/x", "https://github.com/acme/x"),
+        ("https://evil.example?@github.com/acme/x", "https://github.com/acme/x"),
+        ("https://evil.example#@github.com/acme/x", "https://github.com/acme/x"),
+        ("https://evil.example:8443/y@github.com/acme/x", "https://github.com/acme/x"),
+        ("https://evil.example:/y@github.com/acme/x", "https://github.com/acme/x"),
+        ("https://evil.example:x/y@github.com/acme/x", "https://github.com/acme/x"),
+        ("https://me@evil.example:x/y@github.com/acme/x", "https://github.com/acme/x"),
+        ("alice@shell.example.com:app.git", "bob@shell.example.com:app.git"),
+        ("ssh://alice@shell.example.com/~/app.git", "ssh://bob@shell.example.com/~/app.git"),
+        ("shell.example.com:app.git", "shell.example.com:/app.git"),
+        ("alice@shell.example.com:app.git", "alice@shell.example.com:/app.git"),
+        ("alice@shell.example.com:app.git", "shell.example.com:app.git"),
+        ("git@shell.example.com:app.git", "alice@shell.example.com:app.git"),
     ],
 )
 def test_different_repositories_have_different_keys(one: str, other: str) -> None:
@@ -266,6 +376,70 @@ def test_a_bare_repository_committed_inside_another_one_cannot_claim_an_origin(p
     assert "github.com/stranger/bait" == key(place / "checkout" / "docs")
 
 
+@pytest.mark.parametrize("target", ["c", "../../private/.git", "../private.git"])
+@pytest.mark.parametrize("outer", ["stranger/bait", ""])
+def test_a_committed_commondir_leads_nowhere(place: Path, target: str, outer: str) -> None:
+    """Neither to a folder beside it with any origin, nor to a repository elsewhere; with a repository around or none."""
+    origin = f'[remote "origin"]\n\turl = {WIDGETS}\n'
+    by_hand(place / "private", origin)
+    clone = by_hand(place / "clone", f'[remote "origin"]\n\turl = https://github.com/{outer}\n') if outer else place / "clone"
+    app = bare_by_hand(clone / "app")
+    bare_by_hand(clone / "private.git", origin)
+    bare_by_hand(app / "c", origin)
+    (app / "commondir").write_text(target + "\n")
+    expected = "github.com/stranger/bait" if outer else f"path:{app}"
+    assert expected == key(app)
+    if outer:
+        assert expected == key(app / "refs") == key(app / "c") == key(clone / "private.git")
+
+
+def test_bare_layouts_inside_each_other_cannot_claim_an_origin(place: Path) -> None:
+    """The repository around all of them counts, however far up it is."""
+    clone = by_hand(place / "clone", '[remote "origin"]\n\turl = https://github.com/stranger/bait\n')
+    app = bare_by_hand(clone / "app", f'[remote "origin"]\n\turl = {WIDGETS}\n')
+    inner = bare_by_hand(app / "x" / "inner", f'[remote "origin"]\n\turl = {WIDGETS}\n')
+    assert ("github.com/stranger/bait", str(clone), "origin") == seen(inner) == seen(app)
+    deep = clone.joinpath(*["d"] * 250, "app")
+    assert "folder" == identify(str(bare_by_hand(deep, f'[remote "origin"]\n\turl = {WIDGETS}\n'))).kind
+
+
+def test_a_bare_layout_in_a_worktree_below_the_git_folder_cannot_claim_an_origin(place: Path) -> None:
+    """Some tools put worktrees there; what is checked out in them is committed all the same."""
+    here = by_hand(place / "here", '[remote "origin"]\n\turl = https://github.com/stranger/bait\n')
+    link = here / ".git" / "worktrees" / "one"
+    link.mkdir(parents=True)
+    (link / "HEAD").write_text("ref: refs/heads/one\n")
+    (link / "commondir").write_text("../..\n")
+    tree = here / ".git" / "trees" / "one"
+    app = bare_by_hand(tree / "app", f'[remote "origin"]\n\turl = {WIDGETS}\n')
+    (tree / ".git").write_text(f"gitdir: {link}\n")
+    assert ("github.com/stranger/bait", str(tree), "origin") == seen(app) == seen(tree)
+
+
+def test_the_working_tree_that_a_bare_layout_names_is_not_followed(place: Path) -> None:
+    """Neither from inside it nor as the origin of another repository."""
+    (place / "private").mkdir()
+    app = bare_by_hand(place / "app", f"[core]\n\tworktree = {(place / 'private').as_posix()}\n")
+    assert (f"path:{app}", str(app), "path") == seen(app)
+    assert f"path:{app}" == key_of_url(str(app), str(place))
+    (app / "commondir").write_text("../private\n")
+    assert f"path:{app}" == key_of_url(str(app), str(place))
+
+
+@pytest.mark.parametrize("name", ["commondir", "worktree", "gitdir"])
+def test_a_link_that_is_too_long_is_not_followed(place: Path, name: str) -> None:
+    """No file system takes such a path, and finding that out would hold up the prompt."""
+    long = "a/../" * 1000
+    here = by_hand(place / "here", f"[core]\n\tworktree = {long}\n" if name == "worktree" else "")
+    if name == "commondir":
+        (here / ".git" / "commondir").write_text(long)
+    elif name == "gitdir":
+        (here / ".git").rename(place / "store")
+        (here / ".git").write_text(f"gitdir: {long}../store\n")
+    assert (f"path:{here}", str(here), "path") == seen(here)
+
+
+@needs_git
 def test_a_bare_repository_and_its_worktrees_are_one(place: Path) -> None:
     """Also when a .git file beside the worktrees points to it."""
     source = made(place / "source")
@@ -409,7 +583,7 @@ def test_a_broken_git_file_marks_the_folder_it_is_in(place: Path, text: bytes) -
         ('\ufeff[remote "origin"]\nurl = https://h.example/a', "h.example/a"),
         ('[remote "origin"]\nurl = https://h.example/a # mine', "h.example/a"),
         ('[remote "origin"]\nurl = https://h.example/a;mine', "h.example/a"),
-        ('[remote "origin"]\nurl = "https://h.example/a#b" ; mine', "h.example/a#b"),
+        ('[remote "origin"]\nurl = "https://h.example/a;b" ; mine', "h.example/a;b"),
         ('[remote "origin"]\nurl = "https://h.example/\\"q\\"/back\\\\slash"', 'h.example/"q"/back\\slash'),
         ('[remote "origin"]\nurl = https://h.exam\\\nple/a', "h.example/a"),
         ('[remote "origin"]\nurl\n url = https://h.example/a', "h.example/a"),

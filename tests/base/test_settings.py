@@ -54,8 +54,8 @@ def test_a_list_in_the_environment_is_as_long_as_a_path(monkeypatch: pytest.Monk
     ("content", "says"),
     [
         (b"", "cannot be read"), (b"{", "cannot be read"), (b"[1]", "is not a JSON object"), (b"\xff\xfe", "cannot be read"), ({"no.such": 1}, "there is no setting 'no.such'"),
-        ({"inject.hits": "many"}, "'inject.hits' must be like 6, not 'many'"), ({"inject.hits": True}, "must be like 6"), ({"inject.prompt": 1}, "must be like True"),
-        ({"agent": ["x"]}, "must be like 'default'"), ({"archive.exclude": "x"}, "must be like []"), ({"recall.floor": None}, "must be like 0.34"),
+        ({"inject.hits": "many"}, "'inject.hits' must be a number like 6, not 'many'"), ({"inject.hits": True}, "must be a number like 6"), ({"inject.prompt": 1}, "must be on or off"),
+        ({"agent": ["x"]}, "must be a text like 'default'"), ({"archive.exclude": "x"}, "must be a list of folders"), ({"recall.floor": None}, "must be a number like 0.34"),
     ],
 )  # fmt: skip
 def test_a_broken_file_or_value_is_left_out_and_named(content: Any, says: str) -> None:

@@ -16,16 +16,21 @@ import pytest
 from tenon.base import paths
 from tenon.cli import doctor, facts, statusline
 from tenon.cli.doctor import Check
-from tenon.cli.facts import ClaudeCode, Facts, Faults, Stored, Waiting
+from tenon.cli.facts import Changed, ClaudeCode, Facts, Faults, Stored, Waiting
 from tenon.store import db, memories, places
 from tenon.world.python import Found
 from tests.cli.conftest import DOOR, Tenon
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 NOW = 1_796_100_000.0
 DAY_S = 86400.0
 STORE = Stored("/h/agents/default/tenon.db", exists=True, size=1000, schema=1, chain_checked=12, read_key="github.com/a/b", write_key="github.com/a/b")
 WELL = Facts(
-    now=NOW, version="0.1.0", python="3.11.7", python_file="/usr/bin/python3", isolated=True, sqlite_version="3.40.1", fts5=True, trigram=True,
+    now=NOW, version="0.1.0", python="3.11.7", python_file="/usr/bin/python3", sqlite_version="3.40.1", fts5=True, trigram=True,
     home="/h", home_problem="", exposed=[], free_bytes=10**10, store=STORE, faults=[], waiting=Waiting(), settings_problem="",
     claude=ClaudeCode(there=True, settings_path="/c/settings.json", enabled={"tenon@tenon": True}, auto_memory=False),
     python3=Found("3.11.7", "/usr/bin/python3"), off=False,
@@ -46,7 +51,7 @@ def test_a_healthy_machine_has_nothing_to_mend() -> None:
     ("name", "state", "mend", "found"),
     [
         ("sqlite", "fail", "install a Python whose SQLite has FTS5", replace(WELL, fts5=False)),
-        ("python3", "fail", "tenon install", replace(WELL, python3=Found(problem="python3 is not on the PATH"))),
+        ("python3", "fail", "tenon install" if os.name == "nt" else "install Python 3.9 or newer", replace(WELL, python3=Found(problem="python3 is not on the PATH"))),
         ("home", "fail", "set TENON_HOME", replace(WELL, home_problem="/h cannot be written")),
         ("home", "fail", "tenon doctor --fix", replace(WELL, exposed=["/h/a", "/h/b"])),
         ("disk", "warn", "free some space", replace(WELL, free_bytes=1000)),
@@ -55,7 +60,13 @@ def test_a_healthy_machine_has_nothing_to_mend() -> None:
         ("store", "fail", "tenon doctor --fix", replace(WELL, store=replace(STORE, problem="x is damaged (malformed)"))),
         ("store", "fail", "update the plugin", replace(WELL, store=replace(STORE, problem="x was written by a newer Tenon"))),
         ("indexes", "fail", "tenon doctor --fix", replace(WELL, store=replace(STORE, indexes={"turn_fts": "malformed"}))),
-        ("archive", "fail", "backup", replace(WELL, store=replace(STORE, chain_wrong=[7]))),
+        ("archive", "fail", "tenon forget t7 (", replace(WELL, store=replace(STORE, chain_wrong=[7], changed=[Changed("s1", [7], "")]))),
+        ("archive", "fail", "tenon --agent fresh import /t/s1.jsonl", replace(WELL, store=replace(STORE, chain_wrong=[7], changed=[Changed("s1", [7], "/t/s1.jsonl")]))),
+        ("archive", "warn", "", replace(WELL, store=replace(STORE, chain_unlinked=2))),
+        ("home", "fail", "tenon doctor --fix", replace(WELL, closed=["/h/agents"])),
+        ("settings", "warn", "unset TENON_INJECT_HITS", replace(WELL, settings_problem="TENON_INJECT_HITS: 'inject.hits' must be a number like 6, not 'abc'")),
+        ("store", "warn", "tenon doctor --fix", replace(WELL, store=Stored("/h/tenon.db", empty=True))),
+
         ("log", "warn", "tenon doctor --fix", replace(WELL, store=replace(STORE, log_size=10**9))),
         ("sqlite settings", "warn", "local disk", replace(WELL, store=replace(STORE, pragmas={"journal_mode": "delete"}))),
         ("this folder", "fail", "tenon alias", replace(WELL, store=replace(STORE, write_key="path:/x"))),
@@ -88,6 +99,179 @@ def test_faults_are_told_by_kind_with_count_and_age() -> None:
         "Stop: OperationalError: database is locked (3 times, last 2 hours ago)",
         "mcp: KeyError: 'x' (once, last 2 days ago)",
     ] == said
+
+
+def test_a_store_that_may_only_be_read_leaves_its_indexes_unchecked() -> None:
+    """Which is said, and is no damage."""
+    found = odd(replace(WELL, store=replace(STORE, read_only="/h/x may only be read")))
+
+    assert [("writing", "fail"), ("indexes", "warn")] == [check[:2] for check in found]
+
+
+def test_noted_faults_can_be_cleared(tenon: Tenon) -> None:
+    """The check names the command."""
+    log = tenon.home / ".tenon" / "faults.log"
+    log.parent.mkdir(mode=0o700)
+    log.write_text(f'{{"at": {time.time():.0f}, "door": "Stop", "error": "E", "said": "x", "place": "a.py:1"}}\n', encoding="utf-8")
+    log.chmod(0o600)
+    before = checked(tenon)["faults"]
+    done = tenon("doctor", "--clear-faults")
+
+    assert "tenon doctor --clear-faults" in before["mend"]
+    assert (False, True) == (log.exists(), "cleared 1 fault" in done.err)
+    assert "ok" == checked(tenon)["faults"]["state"]
+
+
+def test_an_empty_file_is_no_store_yet(tenon: Tenon) -> None:
+    """Reading finds nothing, and --fix begins it."""
+    path = Path(paths_of(tenon))
+    path.touch(mode=0o600)
+    looked = tenon.ok("status")
+    before = checked(tenon)["store"]["state"]
+    after = checked(tenon, "--fix")["store"]["state"]
+
+    assert ("Nothing is remembered yet" in looked.err, before, after) == (True, "warn", "ok")
+
+
+def test_an_excluded_folder_says_so(tenon: Tenon) -> None:
+    """In doctor and status before and after anything is kept, in write, and in import."""
+    tenon.ok("config", "archive.exclude", str(tenon.project))
+    first = (checked(tenon)["this folder"]["said"], tenon.ok("status").err)
+    written = tenon.ok("write", "kept all the same")
+    second = (checked(tenon)["this folder"]["said"], tenon.ok("status").out)
+    talk = tenon.talk()
+    talk.prompt("how do we deploy?")
+    imported = tenon.ok("import")
+
+    assert all("excluded (archive.exclude)" in told for told in (*first, *second, written.err, imported.out))
+    assert (True, True) == (tenon.ok("status", "--json").records[0]["excluded"], "1 transcript excluded" in imported.out)
+
+
+def test_an_unfinished_last_line_counts_as_read_after_an_hour(tenon: Tenon) -> None:
+    """A session that was killed in the middle of a line is not waited for; for a while it is."""
+    talk = tenon.talk()
+    talk.prompt("how do we deploy?")
+    talk.raw(b'{"type":"user","mess')
+    tenon.ok("import")
+    fresh = checked(tenon)["transcripts"]["said"]
+    os.utime(talk.path, (time.time() - 7200,) * 2)
+
+    assert ("1 of 1" in fresh, "all 1 are in the archive") == (True, checked(tenon)["transcripts"]["said"])
+    assert 0 == tenon.ok("import", "--dry-run", "--json").records[0]["files"]
+
+
+def test_left_out_lines_are_told_with_three_files_at_most() -> None:
+    """So that one knows where to look."""
+    said = [check.said for check in doctor.report(replace(WELL, store=replace(STORE, left_out=[(f"/{name}", 2) for name in "abcd"]))) if check.name == "left out"]
+
+    assert ["8 lines of 4 transcripts were no JSON or too long, and are not in the archive: /a, /b, /c, …"] == said
+
+
+@pytest.fixture()
+def lent(tmp_path: Path) -> Iterator[Any]:
+    """A home of somebody who is not root, and a way to run the command as them."""
+    import shutil
+    import tempfile
+
+    root, user = os.path.dirname(os.path.dirname(DOOR)), 65534 if os.name == "posix" and os.geteuid() == 0 else None
+    place = Path(tempfile.mkdtemp(prefix="tenon-lent-"))
+    place.chmod(0o755)
+    for part in ("bin", "scripts", "hooks", "mcp_server", ".claude-plugin"):
+        shutil.copytree(os.path.join(root, part), place / "plugin" / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(os.path.join(root, ".mcp.json"), place / "plugin" / ".mcp.json")
+    (place / "home").mkdir()
+    python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+    if user is not None:
+        os.chown(place / "home", user, user)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        env = {"HOME": str(place / "home"), "TENON_HOME": str(place / "home" / ".tenon"), "PATH": "/usr/bin:/bin", "CLAUDE_CONFIG_DIR": str(place / "home" / ".claude")}
+        more: dict[str, Any] = {} if user is None else {"user": user, "group": user, "extra_groups": []}
+        program = [python, "-I", "-S", str(place / "plugin" / "bin" / "tenon"), *arguments]
+        return subprocess.run(program, capture_output=True, text=True, env=env, cwd=place / "home", timeout=60, check=False, **more)
+
+    if run("write", "we deploy on Fridays").returncode:
+        pytest.skip("no Python that another user can start")
+    yield place / "home" / ".tenon", run
+    shutil.rmtree(place)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
+@pytest.mark.parametrize(("inner", "mode"), [("", 0), ("agents", 0), ("agents/default/tenon.db", 0), ("agents/default/tenon.db", 0o400)])
+def test_what_is_closed_is_said_and_opened_by_fix(lent: Any, inner: str, mode: int) -> None:
+    """A closed home is no empty one; nothing of it is called damaged."""
+    home, run = lent
+    path = home / inner
+    path.chmod(mode)
+    status, looked = run("status"), run("doctor")
+    fixed = run("doctor", "--fix")
+
+    assert "Nothing is remembered" not in status.stderr
+    assert (0 if mode else 1, mode or "tenon doctor --fix" in status.stderr) == (status.returncode, mode or True)
+    assert (1, True, False) == (looked.returncode, "mend: tenon doctor --fix" in looked.stdout, "damaged" in looked.stdout or "attempt to write" in looked.stdout)
+    assert 0 == fixed.returncode, fixed.stdout
+    assert "we deploy on Fridays" in run("recall", "deploy").stdout
+
+
+def test_turns_that_lost_their_parent_are_unlinked_and_no_changed_ones(tenon: Tenon) -> None:
+    """As in a store that was rescued from a damaged one."""
+    talk = tenon.talk()
+    for number in range(5):
+        talk.prompt(f"question {number}, how do we deploy?")
+        talk.reply(f"answer {number}: on Fridays")
+    tenon.ok("import")
+    con = sqlite3.connect(paths_of(tenon))
+    con.execute("DROP TRIGGER turn_is_never_deleted")
+    con.execute("DELETE FROM turn WHERE id IN (3, 4)")
+    con.commit()
+    con.close()
+
+    for more in ((), ("--deep",)):
+        found = checked(tenon, *more)["archive"]
+        assert ("warn", True) == (found["state"], found["said"].startswith("1 of 8 turns are unlinked")), found
+
+
+@pytest.mark.parametrize("content", ["'[garbage'", "CAST(x'5b22ff00fe225d' AS TEXT)", "'[1, {\"type\": \"text\", \"text\": 5}]'"])
+def test_a_turn_that_is_no_json_can_be_forgotten(tenon: Tenon, content: str) -> None:
+    """Whatever stands in it now."""
+    talk = tenon.talk()
+    talk.prompt("how do we deploy?")
+    talk.reply("on Fridays")
+    tenon.ok("import")
+    con = sqlite3.connect(paths_of(tenon))
+    con.execute("DROP TRIGGER turn_is_never_changed")
+    con.execute(f"UPDATE turn SET content = {content} WHERE id = 1")
+    con.commit()
+    con.close()
+    before = checked(tenon)["archive"]["state"]
+    done = tenon("forget", "t1", "--yes")
+
+    assert ("fail", 0) == (before, done.code), done.err
+    assert ("ok", "ok") == tuple(checked(tenon)[name]["state"] for name in ("archive", "indexes"))
+    assert "how do we deploy" not in tenon.ok("recall", "deploy", "--archive").out
+
+
+def test_a_rescued_store_does_not_fail_for_what_was_lost(tenon: Tenon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns on damaged pages are gone, those after them are unlinked, and letters that are not whole blank their turn."""
+    talk = tenon.talk()
+    for number in range(120):
+        talk.prompt(f"question {number}, how do we deploy? " + "word " * 100)
+        talk.reply(f"answer {number}: on Fridays. " + "word " * 100)
+    tenon.ok("import")
+    path = Path(paths_of(tenon))
+    with db.open_store(str(path)) as store:
+        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = bytearray(path.read_bytes())
+    for needle in (b"question 60, how", b"answer 90: on"):
+        at = data.find(needle)
+        data[at : at + 2] = b"\xff\xfe"  # letters that are none
+    at = data.find(b"question 30, how") // 4096 * 4096
+    data[at : at + 4096] = b"\xff" * 4096
+    path.write_bytes(bytes(data))
+    done = tenon("doctor", "--fix", "--yes")
+
+    assert "kept the damaged file" in done.err
+    assert checked(tenon, "--deep")["archive"]["state"] in ("ok", "warn"), checked(tenon, "--deep")["archive"]
 
 
 def test_auto_memory_is_mentioned_and_left_alone() -> None:
@@ -195,7 +379,10 @@ def test_a_changed_turn_is_found(tenon: Tenon) -> None:
 
     for more in ((), ("--deep",)):
         found = checked(tenon, *more)["archive"]
-        assert ("fail", "1 of 10 turns are not as they were written: t4") == (found["state"], found["said"])
+        assert ("fail", "1 of 10 turns are not as they were written, all others are: t4 in session s1") == (found["state"], found["said"])
+        assert found["mend"].startswith("tenon forget t4 (takes what was changed out); Claude Code's own transcript is still there: tenon --agent fresh import ")
+    tenon.ok("forget", "t4", "--yes")
+    assert "ok" == checked(tenon, "--deep")["archive"]["state"]
 
 
 def damaged(tenon: Tenon) -> Path:

@@ -88,12 +88,31 @@ def test_a_text_is_forgotten_wherever_it_stands(tenon: Tenon) -> None:
     result = tenon("forget", "--text", "-", "--yes", given=SECRET.upper() + "\n")
 
     assert 0 == result.code, result.err
-    assert "transcript of that session still has it" in result.err
+    assert f"transcript of that session still has it, until Claude Code cleans it up or you delete it:\n  {os.path.realpath(talk.path)}\n" in result.err
     assert SECRET.lower().encode() not in everything_stored(tenon).lower()
     tenon.ok("import")
     assert "" == tenon.ok("recall", SECRET, "--archive").out
     assert "8443" in tenon.ok("recall", "gateway").out
     assert "Nothing that is stored contains that text" in tenon("forget", "--text", "-", "--yes", given=SECRET).err
+
+
+def test_a_text_that_was_piped_in_wants_yes(tenon: Tenon) -> None:
+    """Stdin is used up, so nobody can be asked on it."""
+    tenon.written(f"the vault is {SECRET}")
+    result = tenon("forget", "--text", "-", given=SECRET)
+
+    assert (1, True) == (result.code, "add --yes" in result.err)
+    assert "" != tenon.ok("recall", "vault").out
+
+
+def test_what_is_forgotten_already_is_nothing_to_forget(tenon: Tenon) -> None:
+    """Exit code 0, and nobody is asked."""
+    tenon.talk().prompt("Which port does the gateway use?")
+    tenon.ok("import")
+    tenon.ok("forget", "t1", "--yes")
+    again = tenon("forget", "t1")
+
+    assert (0, "Nothing to forget: t1 was forgotten before.\n") == (again.code, again.err)
 
 
 def test_the_text_is_never_a_value_of_a_flag(tenon: Tenon) -> None:

@@ -44,7 +44,7 @@ def test_everything_is_brought_along_once(tenon: Tenon) -> None:
     assert (5, 3, 2) == (first["turns"], first["files"], first["sessions"])
     assert "Nothing to bring along: 3 transcripts are read already." in tenon.ok("import").out
     assert 2 == len(list(tenon.ok("recall", "harbour", "--archive", "--json").records))
-    assert {"summary", "archive"} <= set(tenon.ok("status", "--json").records[0]["last_seen"])
+    assert {"summary", "turn"} <= set(tenon.ok("status", "--json").records[0]["last_seen"])
     talk = tenon.talk("s2")
     talk.count, talk.last = 100, f"{2:08d}-s2"
     talk.prompt("one more question about the harbour")
@@ -61,6 +61,7 @@ def test_a_part_is_brought_along(tenon: Tenon) -> None:
     assert 3 == tenon.ok("import", "--dry-run", "--json", str(tenon.home / ".claude")).records[0]["files"]
     assert 2 == tenon.ok("import", "--dry-run", "--json", str(folder / "s1.jsonl")).records[0]["files"]
     assert 2 == tenon.ok("import", "--dry-run", "--json", "--since", "2020-01-01").records[0]["files"]
+    assert "there is no transcript since 2030-01-01" in tenon.ok("import", "--since", "2030-01-01").out
     assert 1 == tenon("import", str(tenon.project)).code
     assert 1 == tenon("import", "--since", "yesterday").code
 

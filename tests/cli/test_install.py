@@ -22,7 +22,7 @@ from tenon.world.machine import Machine
 from tenon.world.python import Found
 from tests.cli.conftest import ROOT, Tenon
 
-RULE = "mcp__plugin_tenon_memory__*"
+RULES = list(machine.RULES)
 MINE = '// my settings\n{\n  "model": "opus", // keep\n  "permissions": {\n    "allow": ["Bash(ls)"], // safe\n  },\n}\n'
 GOOD = Found("3.11.7", "/usr/bin/python3")
 
@@ -119,7 +119,7 @@ def test_a_dry_run_says_each_change_and_makes_none(tenon: Tenon) -> None:
     told = tenon.ok("install", "--dry-run").out
 
     assert before == tree(tenon.home)
-    assert [True, True, True] == [word in told for word in ("put the command at", "set statusLine in", f"add {RULE}")]
+    assert [True, True, True] == [word in told for word in ("put the command at", "set statusLine in", "add ten of the eleven memory tools")]
     assert "claude plugin install tenon@tenon" in told
 
 
@@ -169,8 +169,8 @@ def test_two_checkouts_make_one_of_everything(tmp_path: Path, monkeypatch: pytes
         assert 0 == run(here(home, root))[0]
     found, text = claude_settings.read(str(path)), path.read_text(encoding="utf-8")
 
-    assert ["Bash(ls)", RULE] == found["permissions"]["allow"]
-    assert (1, 1) == (text.count("statusLine"), text.count(RULE))
+    assert ["Bash(ls)", *RULES] == found["permissions"]["allow"]
+    assert (1, 1) == (text.count("statusLine"), sum(text.count(f'"{rule}"') // 1 for rule in RULES[:1]))
     assert "plugin ö" not in text
     assert roots[1] == record.load(str(home / ".tenon")).root
     take_back(here(home), monkeypatch)
@@ -251,7 +251,9 @@ def test_a_copy_for_the_skills_folder_runs_and_goes_again(tmp_path: Path, monkey
     assert set() == names & {"tests", "bench", ".git", ".ci"}
     assert b"tenon 0.1.0" == done.stdout.strip()
     assert once == {name: held for name, held in tree(home).items() if "__pycache__" not in name}
-    take_back(where, monkeypatch)
+    told = take_back(where, monkeypatch)
+    assert f"{where.skills_copy}: " in told
+    assert "files removed" in told
     assert before == tree(home)
 
 
@@ -298,8 +300,31 @@ def test_no_python_at_all_is_said_with_the_way_out(tmp_path: Path) -> None:
     """On Windows and elsewhere."""
     missing = Found(problem="python3 is not on the PATH")
 
-    assert "install Python from python.org" in run(here(tmp_path / "w", windows=True), lambda command: missing)[1]
-    assert "install Python 3.9 or newer" in run(here(tmp_path / "l"), lambda command: missing)[1]
+    for folder, windows, way in (("w", True, "install Python from python.org"), ("l", False, "install Python 3.9 or newer")):
+        code, told = run(here(tmp_path / folder, windows=windows), lambda command: missing)
+        assert (1, True) == (code, way in told)
+
+
+def test_what_is_said_keeps_the_order_of_the_steps(tmp_path: Path) -> None:
+    """What is there already and what is done alike; the PATH comes last."""
+    where = here(tmp_path)
+    run(where)
+    os.remove(where.link)
+    names = [line.partition(":")[0] for line in run(where)[1].splitlines()]
+
+    assert ["command", "status line", "permission", "python3"] == names[:4]
+    assert names[-1].startswith(f"{where.bin_dir} is not on your PATH")
+
+
+def test_forgetting_is_never_permitted_unasked(tmp_path: Path) -> None:
+    """Ten tools by their names, and no pattern; each is a tool of ours."""
+    from mcp_server import schemas
+
+    run(here(tmp_path))
+    allowed = claude_settings.read(here(tmp_path).settings)["permissions"]["allow"]
+
+    assert {machine.SERVER + tool for tool in schemas.TOOLS if tool != "memory_forget"} == set(allowed)
+    assert 10 == len(allowed)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell script as a program")

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from tenon.store import db, journal
 from tests.cli.conftest import Tenon
 
 
@@ -19,7 +20,7 @@ def test_why_tells_when_and_what_for(tenon: Tenon) -> None:
     assert "asked for by you: 1 item, for the words listens" in told
     assert f"{ref}  the gateway listens on 8443" in told
     assert 2 == len(tenon.ok("why", "--json").records)
-    assert [] == tenon.ok("why", "--json", "--session", "s9").records
+    assert (1, True) == ((gone := tenon("why", "--session", "s9")).code, "there is no session 's9'" in gone.err)
 
 
 def test_why_explains_one_memory(tenon: Tenon) -> None:
@@ -54,7 +55,7 @@ def test_status_counts(tenon: Tenon) -> None:
 
     assert {"short": 1, "long": 1, "faded": 0, "superseded": 0, "sessions": 1, "turns": 2} == found["here"]
     assert (1, 2, "s1") == (found["agent_wide"], found["pending"]["turns"], found["last_session"]["id"])
-    assert {"archive", "summary"} == set(found["last_seen"])
+    assert {"command", "turn", "summary"} == {"command"} | set(found["last_seen"])
     told = tenon.ok("status").out
     for line in ("1 long-term, 1 short-term, 0 faded; 1 that hold everywhere", "2 turns of 1 session", "2 turns, about", "(s1)"):
         assert line in told, line
@@ -69,7 +70,7 @@ def test_status_names_faults_and_broken_settings(tenon: Tenon) -> None:
     told = tenon.ok("status").out
 
     assert "1 in the last day, newest: Stop: disk full" in told
-    assert "not a JSON object" in told
+    assert "settings.json cannot be read" in told
 
 
 def test_agents_are_listed_with_what_they_hold(tenon: Tenon) -> None:
@@ -118,6 +119,32 @@ def test_repositories_are_joined_and_parted(tenon: Tenon) -> None:
     assert 1 == tenon("alias", "--remove", "no/such").code
 
 
+def test_what_was_kept_is_joined_to_a_folder_that_was_not_seen_yet(tenon: Tenon) -> None:
+    """Status says how; a wrong key leaves no trace of the folder."""
+    other = tenon.project.parent / "renamed"
+    other.mkdir()
+    tenon.written("harbour here")
+    told = tenon("status", cwd=other).out
+    (key,) = [record["repository"] for record in tenon.ok("alias", "--json").records]
+    wrong = tenon("alias", "github.com/no/such", ".", cwd=other)
+    known = len(tenon.ok("alias", "--json").records)
+    joined = tenon("alias", str(key), ".", cwd=other)
+
+    assert "`tenon alias` joins it to what was kept" in told
+    assert (1, 1, 0) == (wrong.code, known, joined.code), joined.err
+    assert "harbour here" in tenon("recall", "harbour", cwd=other).out
+    assert "joins it to what was kept" not in tenon("status", cwd=other).out
+
+
+def test_an_entry_without_hits_says_what_it_was_made_with(tenon: Tenon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts of a briefing."""
+    tenon.written("x")
+    with db.open_store(str(tenon.home / ".tenon" / "agents" / "default" / "tenon.db")) as store:
+        journal.record(store, event="session", session="s7", repository=None, words=["last_session", "task"], hits=[], chars=900, now=1_796_000_000.0)
+
+    assert "at a session's start: 900 characters, with last session, task, session s7" in tenon.ok("why", "--session", "s7").out
+
+
 def test_settings_say_where_they_come_from(tenon: Tenon) -> None:
     """Environment before file before default."""
     tenon.ok("config", "inject.hits", "4")
@@ -126,6 +153,7 @@ def test_settings_say_where_they_come_from(tenon: Tenon) -> None:
     found = {record["name"]: (record["value"], record["origin"]) for record in tenon.ok("config", "--json").records}
 
     assert ((3, "TENON_INJECT_HITS"), (0.5, "TENON_RECALL_FLOOR"), (True, "default")) == (found["inject.hits"], found["recall.floor"], found["inject.prompt"])
+    assert "inject.prompt = on  (default)" in tenon.ok("config").out
     assert "inject.hits = 3  (TENON_INJECT_HITS)" in tenon.ok("config", "inject.hits").out
     assert "TENON_INJECT_HITS says otherwise" in tenon.ok("config", "inject.hits", "5").err
 
@@ -146,7 +174,7 @@ def test_settings_are_written_and_taken_back(tenon: Tenon) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("inject.hits", "many"), ("inject.hits", "2.5"), ("inject.prompt", "perhaps"), ("recall.floor", "7"), ("agent", "../x"), ("no.such", "1")],
+    [("inject.hits", "many"), ("inject.hits", "2.5"), ("inject.max_chars", "9901"), ("inject.prompt", "perhaps"), ("recall.floor", "7"), ("agent", "../x"), ("no.such", "1")],
 )
 def test_a_wrong_value_is_refused(tenon: Tenon, name: str, value: str) -> None:
     """And nothing is written."""

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,13 +42,39 @@ def test_the_version_is_the_library_s(tenon: Tenon) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [("recal", "x"), ("recall",), ("recall", "x", "-k", "many"), ("write",), ("--colour",), ("why", "--cue", "x"), ("forget",), ("alias", "one")]
+    "wrong", [("recal", "x"), ("recall",), ("recall", "x", "-k", "many"), ("recall", "x", "-k", "0"), ("recall", "x", "-k", "-3"), ("why", "-n", "0"), ("write",), ("--colour",), ("why", "--cue", "x"), ("forget",), ("alias", "one")]
 )
 def test_wrong_usage_is_told_apart(tenon: Tenon, wrong: tuple[str, ...]) -> None:
     """Exit code 2, a line on stderr, nothing on stdout."""
     result = tenon(*wrong)
 
     assert (2, "", True) == (result.code, result.out, "error:" in result.err)
+
+
+def test_help_and_version_are_words_too(tenon: Tenon) -> None:
+    """As their flags."""
+    assert tenon.ok("--help").out == tenon.ok("help").out
+    assert tenon.ok("recall", "-h").out == tenon.ok("help", "recall").out
+    assert tenon.ok("--version").out == tenon.ok("version").out
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_an_output_that_cannot_be_written_is_a_sentence(tenon: Tenon) -> None:
+    """Exit code 1, and nothing more."""
+    tenon.written("something")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [PYTHON, "-I", "-S", DOOR, "status"], stdout=full, stderr=subprocess.PIPE, cwd=tenon.project, env=tenon.environment(), timeout=60, check=False
+        )
+
+    assert (1, 1, True) == (done.returncode, done.stderr.count(b"\n"), b"the output cannot be written" in done.stderr), done.stderr
+
+
+def test_the_demo_names_what_it_cannot_start() -> None:
+    """In a sentence."""
+    done = subprocess.run([sys.executable, str(ROOT / "tests" / "demo.py"), "/nope"], capture_output=True, timeout=60, check=False)
+
+    assert (1, True) == (done.returncode, b"/nope is no program that can be started" in done.stderr), done.stderr
 
 
 def test_a_wrong_verb_names_the_nearest(tenon: Tenon) -> None:
@@ -60,7 +87,7 @@ def test_a_refusal_is_one_sentence_on_stderr(tenon: Tenon) -> None:
     tenon.written("something")
     result = tenon("reinforce", "mnosuchone")
 
-    assert (1, "", "tenon reinforce: there is no memory 'mnosuchone'; ids look like m7k2p9qxa and come from recall\n") == (result.code, result.out, result.err)
+    assert (1, "", "tenon reinforce: there is no memory 'mnosuchone'; ids look like m7k2p9qxab and come from recall\n") == (result.code, result.out, result.err)
 
 
 def test_a_fault_of_ours_is_noted_and_says_where(tenon: Tenon, tmp_path: Path) -> None:
@@ -115,6 +142,41 @@ def test_colour_is_for_terminals_alone(tenon: Tenon) -> None:
     assert "\033[" not in tenon.ok("recall", "words").out
     assert "\033[1m" in tenon.ok("recall", "words", "--color", "always").out
     assert "\033[" not in tenon.ok("recall", "words", "--color=never").out
+
+
+def test_nothing_stored_or_given_steers_the_terminal(tenon: Tenon) -> None:
+    """Controls are seen as pictures, bidi and zero-width marks are left out; joiners, line ends and our own colours stay."""
+    ref = tenon.written("zebra \x1b]0;pwned\x07 \x1b[2J\x9b31m \u202eevil\u202c zero\u200bwidth 👩\u200d👩\u200d👧\r\nnext\tone\x7f")
+
+    for more in ((), ("--color", "always"), ("--explain",)):
+        told = tenon.ok("recall", "zebra", *more).out
+        assert "zebra ␛]0;pwned␇ ␛[2J\ufffd31m evil zerowidth 👩\u200d👩\u200d👧\n    next\tone␡\n" in told
+        assert ("\x1b[1m" + ref + "\x1b[0m" if "always" in more else ref) in told
+    assert not set("\x1b\x07\x9b\u202e") & set(tenon.ok("why", ref, "--cue", "zebra").out)
+    refused = tenon("--agent", "\x1b]0;x\x07", "status")
+    assert (1, "tenon status: '␛]0;x␇' is not an agent name") == (refused.code, refused.err.split(":")[0] + ":" + refused.err.split(":")[1])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names of files")
+def test_the_name_of_a_folder_does_not_steer_the_terminal(tenon: Tenon) -> None:
+    """Wherever it is told."""
+    folder = tenon.project / "x\x1b]0;t\x07y"
+    folder.mkdir()
+    result = tenon("write", "zebra", cwd=folder)
+    assert 0 == result.code, result.err
+    for verb in ("status", "alias", "doctor"):
+        result = tenon(verb, cwd=folder)
+        assert not set("\x1b\x07") & set(result.out + result.err), verb
+    assert "x␛]0;t␇y" in tenon.ok("alias").out
+
+
+def test_json_is_one_line_a_record_for_any_reader(tenon: Tenon) -> None:
+    """Whatever a reader takes for a line's end; the text is whole."""
+    tenon.written("zebra \u2028 one \x85 two \x1b[2J é")
+
+    told = tenon.ok("recall", "zebra", "--json").out
+    assert (1, True) == (len(told.splitlines()), told.isascii())
+    assert "zebra \u2028 one \x85 two \x1b[2J é" == json.loads(told)["content"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")

@@ -122,6 +122,13 @@ def test_the_same_text_is_one_memory(tenon: Tenon) -> None:
     assert f"{ref}  was known already; it is fresh again\n" == tenon.ok("write", "Said  twice").out
 
 
+def test_words_need_no_quotes(tenon: Tenon) -> None:
+    """As with recall."""
+    tenon.ok("write", "two", "words")
+
+    assert "two words" == tenon.ok("recall", "words", "--json").records[0]["content"]
+
+
 def test_text_comes_from_stdin(tenon: Tenon) -> None:
     """With a byte order mark and a last newline, as editors leave them."""
     tenon.ok("write", "-", given="\ufefftyped in an editor\n")
@@ -153,7 +160,7 @@ def test_reinforcing_strengthens(tenon: Tenon) -> None:
     ref = tenon.written("proved right")
 
     assert 1 == tenon.ok("reinforce", ref, "--json").records[0]["citations"]
-    assert f"{ref}  strength 1.00, proved right 2 times\n" == tenon.ok("reinforce", ref).out
+    assert f"{ref}  is at full strength already (1.00); it is fresh again, and proved right 2 times now\n" == tenon.ok("reinforce", ref).out
     assert 1 == tenon("reinforce", ref, "--factor", "-5").code
 
 

@@ -9,14 +9,14 @@ import pytest
 from tenon.base.errors import TenonError
 from tenon.world import claude_settings, launcher
 from tests.cli.conftest import Tenon
-from tests.cli.test_install import RULE, here, run, take_back, tree
+from tests.cli.test_install import RULES, here, run, take_back, tree
 
 
 def test_what_the_user_changed_since_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule added beside ours, a status line of their own, a command replaced."""
     where = here(tmp_path)
     run(where)
-    text = Path(where.settings).read_text(encoding="utf-8").replace(f'"{RULE}"', f'"Read",\n      "{RULE}"').replace(launcher.status_command(where), "mine")
+    text = Path(where.settings).read_text(encoding="utf-8").replace(f'"{RULES[0]}"', f'"Read",\n      "{RULES[0]}"').replace(launcher.status_command(where), "mine")
     Path(where.settings).write_text(text, encoding="utf-8")
     os.remove(where.link)
     Path(where.link).write_text("theirs", encoding="utf-8")
@@ -51,6 +51,31 @@ def test_purge_wants_the_name_typed_again(tenon: Tenon) -> None:
     assert (1, True, 1) == (wrong.code, kept, unknown.code)
     assert "there is no agent 'nobody'" in unknown.err
     assert (False, True) == (folder.exists(), f"{folder}: deleted" in right.out)
+
+
+def test_a_wrong_name_takes_nothing_away(tenon: Tenon) -> None:
+    """The name is asked for before the first step, and no answer is a wrong one."""
+    tenon.ok("install", "--yes")
+    tenon.written("we deploy on Fridays only")
+    before = tree(tenon.home)
+    done = tenon("uninstall", "--purge", "default", "--yes")
+
+    assert (1, True) == (done.code, "nothing was changed" in done.err)
+    assert before == tree(tenon.home)
+
+
+def test_one_agent_is_deleted_and_all_else_stays(tenon: Tenon) -> None:
+    """When its name is typed again, or with --yes."""
+    tenon.written("one")
+    tenon.written("two", "--agent", "reviewer")
+    tenon.written("three", "--agent", "other")
+    wrong = tenon("agents", "--delete", "reviewer", given="default\n")
+    unknown = tenon("agents", "--delete", "nobody", "--yes")
+    tenon.ok("agents", "--delete", "reviewer", given="reviewer\n")
+    tenon.ok("agents", "--delete", "other", "--yes")
+
+    assert (1, 1) == (wrong.code, unknown.code)
+    assert ["default"] == [record["agent"] for record in tenon.ok("agents", "--json").records]
 
 
 def test_an_uninstall_without_an_install_says_so(tenon: Tenon) -> None:

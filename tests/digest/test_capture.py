@@ -485,3 +485,13 @@ def test_a_transcript_of_1_gb_passes_through_less_than_100_mb(store: Store, tmp_
 
     assert "5002 0 True " == said
     assert peak < 100e6
+
+
+def test_what_answers_a_command_of_ours_is_kept_and_is_no_news(store: Store, talk: Transcript) -> None:
+    """A reply to /memory-recall repeats memories; the next prompt's reply is one again."""
+    talk.prompt("<command-message>tenon:memory-recall</command-message>\n<command-name>/tenon:memory-recall</command-name>\n<command-args>zebra</command-args>")
+    talk.reply("The zebra is in the paddock (t1).")
+    talk.prompt("feed it")
+    talk.reply("Fed.")
+    take(store, talk)
+    assert [("other", "The zebra is in the paddock (t1)."), ("prompt", "feed it"), ("reply", "Fed.")] == told(store)

@@ -162,18 +162,63 @@ def test_recalled_text_is_not_kept_again() -> None:
     assert [{"type": "text", "text": "what is <tenon-memory for?"}] == content(read(user("what is <tenon-memory for?")))
 
 
-@pytest.mark.parametrize("name", ["mcp__plugin_tenon_memory__memory_recall", "mcp__tenon__memory_recent"])
-def test_what_tenons_own_tools_gave_is_a_note(name: str) -> None:
+@pytest.mark.parametrize("server", ["mcp__plugin_tenon_memory__", "mcp__tenon__", "mcp__my-Tenon_2__"])
+@pytest.mark.parametrize(
+    "tool",
+    "memory_recall memory_write memory_write_episode memory_reinforce memory_edit memory_graph procedure task_state memory_maintain memory_archive "
+    "memory_forget memory_recent".split(),
+)
+def test_what_tenons_own_tools_gave_is_a_note(server: str, tool: str) -> None:
     """The row stays, so that the chain is whole; nothing of it is found."""
-    found = read(user([{"type": "tool_result", "tool_use_id": "t", "content": "m12: uses PostgreSQL"}]), name)
+    found = read(user([{"type": "tool_result", "tool_use_id": "t", "content": "m12: uses PostgreSQL"}]), server + tool)
 
     assert ("user", "other", "tool") == kept(found)
     assert [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "note", "text": "[recalled memory, not kept twice]"}]}] == content(found)
 
 
 def test_reminders_of_the_host_are_no_words_of_the_user() -> None:
-    """They are cut out of a prompt."""
+    """They are cut off from a prompt, before and after it."""
+    frame = "<system-reminder>\nrules\n</system-reminder>"
+
+    assert read(user(frame + "\n\n" + frame)).row is None
+    assert read(user("<system-reminder>[SYSTEM NOTIFICATION] done</system-reminder>")).row is None
+    assert [{"type": "text", "text": "go"}] == content(read(user(f"{frame}\n{frame}go\n\n{frame}{frame}\n")))
+    assert [{"type": "text", "text": "go"}] == content(read(user([frame, "go", {"type": "text", "text": frame}])))
     assert [{"type": "text", "text": "go"}] == content(read(user([{"type": "text", "text": "<system-reminder>\nrules\n</system-reminder>go"}])))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Explain <system-reminder>why we log this</system-reminder> please",
+        "<system-reminder>x</system-reminder> means what?",
+        "what is <system-reminder>x</system-reminder>",
+        "see\n<system-reminder>\nx\n</system-reminder>\nabove",
+        "<system-reminder>\nnever closed",
+        "never opened </system-reminder>",
+        "a\n<system-reminder>b</system-reminder> c </system-reminder>",
+    ],
+)
+def test_a_reminder_amid_what_was_typed_is_the_users(text: str) -> None:
+    """It is a word like others."""
+    assert [{"type": "text", "text": text}] == content(read(user(text)))
+
+
+def test_a_hostile_text_costs_no_more_than_its_length() -> None:
+    """Tags by the hundred thousand."""
+    many = "<system-reminder>\n</system-reminder>" * 60_000
+    other = "<tenon-memoryX" * 150_000 + "</tenon-memory>"
+
+    assert "" == transcript.without_reminders(many)
+    assert "a\nb" == transcript.without_reminders(many + "a\nb\n" + many)
+    assert other == transcript.without(other, "tenon-memory")
+
+
+def test_another_servers_tool_of_the_same_name_is_kept() -> None:
+    """Only Tenon's own are known already."""
+    found = read(user([{"type": "tool_result", "tool_use_id": "t", "content": "x"}]), "mcp__other__procedure")
+
+    assert ("user", "result", "outside") == kept(found)
 
 
 def test_a_subagents_lines_have_its_thread() -> None:

@@ -1,6 +1,7 @@
 """The slash commands as their hook answers them."""
 from __future__ import annotations
 
+import json
 import time
 
 from tenon.store import archive, exchanges, memories
@@ -60,6 +61,49 @@ def test_status_why_and_forget_are_answered_without_the_model(fire, store, repos
     assert f"Forgotten: {ref}." in command(fire, "memory-forget", f"{ref} yes").answer["reason"]
     assert 0 == store.value("SELECT count(*) FROM memory")
     assert "(forgotten)" in command(fire, "memory-why").answer["reason"] or ref not in command(fire, "memory-why").answer["reason"]
+
+
+def test_why_tells_of_one_item_when_and_why_it_was_shown(fire, store, repository):
+    """Or that it was not; a reply is told as the exchange it ends. What is no id is told the usage."""
+    shown, other = remember(store, repository, "The retry budget is seven attempts."), remember(store, repository, "We deploy on Fridays.")
+    number = archive.session(store, "s", repository=repository, folder="/x", at=NOW)
+    said = [("user", "prompt", "where does the zebra service listen"), ("assistant", "reply", "on port 8081")]
+    rows = [archive.Row(uuid="", parent="", role=role, kind=kind, source=role, at=NOW, content=[{"type": "text", "text": text}]) for role, kind, text in said]
+    prompt, reply = archive.append(store, number, repository, rows)[1]
+    fire("UserPromptSubmit", prompt="what is our retry budget?")
+    fire("UserPromptSubmit", prompt="where does the zebra service listen?")
+
+    def why(given):
+        return command(fire, "memory-why", given).answer["reason"]
+
+    assert f"{shown}: «The retry budget is seven attempts.»" == why(shown).split("\n")[0]
+    assert "for the words retry, budget" in why(shown)
+    assert "zebra" not in why(shown)
+    assert f"{other}: «We deploy on Fridays.»\nIt was not put in front of this session." == why(other)
+    assert f"t{reply}: «on port 8081»" in why(f"t{reply}")
+    assert f"\n  t{prompt} " in why(f"t{reply}")
+    assert "There is no memory 'm0'" in why("m0")
+    assert "There is no turn 't99999999999999999999999'" in why("t" + "9" * 23)
+    for nonsense in ("nonsense", f"{shown} {other}", "why?"):
+        assert why(nonsense).startswith("`/memory-why` tells of the last recalls of this session, and `/memory-why m7k2p9qxab`")
+
+
+def test_in_an_excluded_folder_every_command_says_so(fire, store, project, tmp_path):
+    """And reads and writes nothing."""
+    memories.write(store, repository=None, tier="short", kind="fact", text="The zebra is striped.", now=NOW)
+    env = {"TENON_ARCHIVE_EXCLUDE": str(project)}
+    for name in ("memory-recall", "memory-digest", "memory-status", "memory-why", "memory-forget"):
+        found = fire("UserPromptExpansion", command_name=name, command_args="zebra", env=env)
+        assert "This folder is excluded (archive.exclude); memory is off here." in (found.context, found.answer.get("reason"))
+    assert (0, 0) == store.one("SELECT (SELECT count(*) FROM journal), (SELECT count(*) FROM place)")
+
+
+def test_nothing_stored_steers_the_terminal(fire, store, repository):
+    """What is told to the user alone is free of control characters, what is asked back too."""
+    ref = remember(store, repository, "zebra \x1b]0;pwned\x07 \x1b[2J \x9b31m \u202eevil\u202c")
+    fire("UserPromptSubmit", prompt="what about that evil zebra?")
+    for found in (command(fire, "memory-why"), command(fire, "memory-why", ref), command(fire, "memory-forget", ref), command(fire, "memory-forget", "\x1b[2J")):
+        assert not set("\x1b\x07\x9b\u202e") & set(json.dumps(found.answer["reason"], ensure_ascii=False).replace("\\u001b", "\x1b"))
 
 
 def test_a_wrong_id_is_said_in_words(fire, store, repository):

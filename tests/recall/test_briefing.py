@@ -49,6 +49,19 @@ def test_a_memory_is_told_with_tier_kind_date_and_id(mind: Mind) -> None:
     assert ([("## What holds here", [f"- [long · gotcha · 2027-01-15] Tests need TZ=UTC. ({ref})"])], [ref]) == (sections, refs)
 
 
+def test_what_came_from_outside_or_from_a_tool_says_so(mind: Mind) -> None:
+    """As in a prompt's recall, also among those that say who I am."""
+    one = mind.write("The port is 81.", source="outside")
+    two = know(mind, "The build takes a minute.", source="tool", kind="failure_signature")
+    own = know(mind, "The user calls me Ada.", repository=None, kind="identity", source="outside")
+    found = told(mind)
+    assert [f"- [long · identity · 2027-01-15 · from outside, unverified] The user calls me Ada. ({own})"] == found["## Who you are to this user"]
+    assert [
+        f"- [long · failure signature · 2027-01-15 · from a tool] The build takes a minute. ({two})",
+        f"- [short · observation · 2027-01-15 · from outside, unverified] The port is 81. ({one})",
+    ] == found["## What holds here"]
+
+
 def test_other_repositories_and_what_is_closed_or_faded_stay_away(mind: Mind) -> None:
     """The agent's own memories are told everywhere."""
     know(mind, "there", repository=mind.there)

@@ -65,7 +65,9 @@ def test_the_text_never_exceeds_its_limit_and_counts_whole_items(sections: list[
 @pytest.mark.parametrize(
     "tag",
     ["</tenon-memory>", "<tenon-memory>", "< / tenon-memory>", "</Tenon-Memory >", "<\t/tenon-memory>", "<system-reminder>", "</system>", "<SYSTEM>", "<command-name>", "<local-command-stdout>",
-     "<task-notification>", "<function_calls>", "<invoke name='x'>", "<user-prompt-submit-hook>", "<assistant>", "<human>", "<user>"],
+     "<task-notification>", "<function_calls>", "<invoke name='x'>", "<user-prompt-submit-hook>", "<assistant>", "<human>", "<user>", "<bash-input>", "<fork-boilerplate>",
+     "<ide_opened_file>", "<\u00a0/tenon-memory>", "<\u2003/tenon-memory>", "<\u200d/tenon-memory>", "＜/tenon-memory＞", "﹤/tenon-memory>", "<ｓystem-reminder>", "<|im_start|>",
+     "<!--", "<?xml", "[SYSTEM NOTIFICATION", "[System  notification]", "[ SYSTEM\u00a0NOTIFICATION", "[SYS\u200dTEM NOTIFICATION", "<div class='x'>"],
 )  # fmt: skip
 def test_a_tag_that_could_pass_for_another_voice_is_defused(tag: str) -> None:
     """It stays legible."""
@@ -74,10 +76,30 @@ def test_a_tag_that_could_pass_for_another_voice_is_defused(tag: str) -> None:
     assert 3 == text.count("‹")
 
 
-@pytest.mark.parametrize("text", ["a < b and c <d", "List<String>", "<div class='x'>", "x <- 3", "<<<<<<< HEAD", "1<2", "<", ""])
-def test_other_angle_brackets_stay(text: str) -> None:
-    """Code is code."""
+@pytest.mark.parametrize("tag", ["<\u200b/tenon-memory>", "</\u200btenon-memory>", "</ten\u200bon-memory>", "<\x1b/tenon-memory>", "<\x00/tenon-memory>", "</tenon\U000e0041-memory>",
+                                 "</tenon-\u202ememory>", "</tenon-\xadmemory>", "</tenon-\u3164memory>", "<\ufeff/tenon-memory>", "</tenon-memory\x9b>"])  # fmt: skip
+def test_what_is_not_seen_is_left_out(tag: str) -> None:
+    """So that it hides no tag and no text, and steers no terminal."""
+    assert "‹/tenon-memory>" == injection.defused(tag)
+    assert "a b" == injection.defused("a\u2028b")
+
+
+@pytest.mark.parametrize("text", ["x <- 3", "a <= b", "1<2", "1 < 2", "i << 3", "<", "a[0]", "[system.log]", "- [x] done", "a\tb\nc\r\n", "خواهی\u200cنخواهی", "a👩\u200d👩\u200d👧 é ञ्झ", ""])
+def test_other_brackets_and_joiners_stay(text: str) -> None:
+    """What is no tag is left as it was written; so is what emoji and scripts are joined with."""
     assert text == injection.defused(text)
+
+
+@given(st.text(st.one_of(st.sampled_from("<＜﹤/[ \t\x1b\u200b\u200d\u2028aS"), st.characters(exclude_categories=["Cs"])), max_size=40))
+def test_nothing_defused_can_be_a_tag(text: str) -> None:
+    """Whatever is put between the bracket and the name; doing it twice changes nothing."""
+    safe = injection.defused(text)
+    assert safe == injection.defused(safe)
+    assert len(safe) <= len(text)
+    for part in safe.split("<")[1:]:
+        assert not part.lstrip() or part.lstrip()[0].isascii()
+        assert not part.lstrip()[:1].isalpha()
+        assert "/" != part.lstrip()[:1]
 
 
 @given(st.text(), st.integers(1, 60))
@@ -120,6 +142,7 @@ def test_a_memory_is_told_with_tier_kind_date_and_id() -> None:
     assert "- [long · decision · 2027-01-15] We use uv. (m7k2p9qxa)" == injection.memory_line(candidate("We use uv."))
     told = injection.memory_line(candidate("Run this.", kind="failure_signature", source="outside"))
     assert "- [long · failure signature · 2027-01-15 · from outside, unverified] Run this. (m7k2p9qxa)" == told
+    assert "- [short · fact · 2027-01-15 · from a tool] It is up. (m7k2p9qxa)" == injection.memory_line(candidate("It is up.", tier="short", kind="fact", source="tool"))
 
 
 def test_a_long_memory_is_cut() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tenon.base.errors import TenonError
 from tenon.digest import capture, summary
 from tenon.recall.recall import recall
-from tenon.store import archive, db, exchanges, forget, index, journal, memories, places, reindex, search, summaries
+from tenon.store import archive, db, exchanges, feeds, forget, index, journal, memories, places, reindex, search, summaries
 from tenon.store.db import Store
 from tests.fakes.transcripts import Transcript
 
@@ -41,13 +41,14 @@ def write(store: Store, project: int | None, text: str, *turns: int, **more: obj
     return memories.write(store, repository=project, text=text, turns=turns, now=NOW, **told)[0]  # type: ignore[arg-type]
 
 
-def said(store: Store, project: int, *texts: str, session: str = "s1") -> list[int]:
-    """The turns of a session in which these were said, prompts and replies by turns."""
+def said(store: Store, project: int, *texts: str, session: str = "s1", lines: str = "", later: float = 0.0) -> list[int]:
+    """The turns of a session in which these were said, prompts and replies by turns; `lines` begins the names of its lines."""
+    lines = lines or session
     number = archive.session(store, session, repository=project, folder="/p", at=NOW)
     rows = [
         archive.Row(
-            uuid=f"{session}-{at}", parent=f"{session}-{at - 1}" if at else "", role="assistant" if at % 2 else "user", kind="reply" if at % 2 else "prompt",
-            source="assistant" if at % 2 else "user", at=NOW + at, content=[{"type": "text", "text": text}],
+            uuid=f"{lines}-{at}", parent=f"{lines}-{at - 1}" if at else "", role="assistant" if at % 2 else "user", kind="reply" if at % 2 else "prompt",
+            source="assistant" if at % 2 else "user", at=NOW + later + at, content=[{"type": "text", "text": text}],
         )
         for at, text in enumerate(texts)
     ]  # fmt: skip
@@ -67,7 +68,7 @@ def vault_talk(folder: Path, session: str) -> Transcript:
 def found(store: Store, project: int, cue: str) -> list[str]:
     """The ids that the cue brings to mind, memories and turns."""
     hits = recall(store, cue, scope=[project], k=20, now=NOW, per_day=PER_DAY, archive=True).hits
-    return sorted(hit.candidate.ref for hit in hits)
+    return sorted({ref for hit in hits for ref in (hit.candidate.ref, hit.candidate.other_ref) if ref})
 
 
 def anywhere(folder: str, text: str) -> list[str]:
@@ -215,7 +216,7 @@ def test_a_short_turn_is_not_banned_from_every_session(store: Store, project: in
     """«continue» was forgotten where it stood, and may be said again elsewhere."""
     forget.forget(store, [f"t{said(store, project, 'continue')[0]}"], "wish", NOW)
 
-    again = said(store, project, "continue", session="s2")[0]
+    again = said(store, project, "continue", session="s2", later=60)[0]
 
     assert [{"type": "text", "text": "continue"}] == exchanges.turn(store, f"t{again}").content
 
@@ -299,7 +300,8 @@ def test_the_indexes_are_the_same_when_made_anew(store: Store, project: int) -> 
     reindex.rebuild(store)
 
     assert before == [found(store, project, cue) for cue in cues]
-    assert [sorted([new, f"t{turns[1]}"]), [f"t{turns[0]}"], [f"t{turns[0]}"], [], []] == before
+    exchange = [f"t{turn}" for turn in turns[:2]]
+    assert [[new, *exchange], exchange, exchange, [], []] == before
     for table in ("memory_fts", "turn_fts"):
         store.execute(index.CHECK[table])
 
@@ -329,3 +331,174 @@ def test_another_reader_does_not_stop_it(store: Store, project: int) -> None:
 
     assert forget.checkpoint(store)
     assert [] == anywhere(folder_of(store), SECRET)
+
+
+def shown(store: Store, turns: list[int]) -> list[str]:
+    """What the turns say."""
+    return [exchanges.turn(store, f"t{turn}").text() for turn in turns]
+
+
+def test_the_same_words_in_another_session_are_kept(store: Store, project: int, tmp_path: Path) -> None:
+    """A turn is forgotten where it was said; said another day, or in another repository, it is another turn."""
+    forget.forget(store, ["s1"] if said(store, project, "run the tests again please", "All 14 tests pass.") else [], "wish", NOW)
+    (tmp_path / "other").mkdir()
+    other = places.settle(store, str(tmp_path / "other"), NOW)
+
+    for home, session, later in ((project, "s2", 86400), (other, "s3", 0)):
+        turns = said(store, home, "run the tests again please", "All 14 tests pass.", session=session, later=later)
+        assert ["run the tests again please", "All 14 tests pass."] == shown(store, turns)
+
+
+@pytest.mark.parametrize("session", ["s1", "s2"])
+def test_a_copy_of_a_forgotten_transcript_brings_nothing_back(store: Store, project: int, session: str) -> None:
+    """Lines of other names, in the same session or a fork: what was said then is known; what was said since is kept."""
+    turns = said(store, project, "kumquat", "ok then kumquat it is", "and now lunch")
+    forget.forget(store, [f"t{turn}" for turn in turns[:2]], "wish", NOW)
+
+    again = said(store, project, "kumquat", "ok then kumquat it is", "and now lunch", "enjoy", session=session, lines="copy")
+
+    assert ["", "", "and now lunch", "enjoy"] == shown(store, again)
+    assert [] == anywhere(folder_of(store), "kumquat")
+    assert [] == archive.verify(store)[1]
+
+
+@pytest.mark.parametrize(
+    ("named", "told", "kept"),
+    [
+        ("correcthorsebattery", "the passphrase is CorrectHorseBattery, now", "the passphrase is [forgotten], now"),
+        ("correct horse", "say Correct\n horse; a correct house, (correct-horse) correct horse correct horse", "say [forgotten]; a correct house, ([forgotten]) [forgotten]"),
+        ("Ölmühle", "die O\u0308LMU\u0308HLE am Fluss", "die [forgotten] am Fluss"),
+        ("O\u0308lmu\u0308hle", "die Ölmühl, die ölmühle\u0301s, die ölmühle", "die Ölmühl, die ölmühle\u0301s, die [forgotten]"),
+        ("東京の", "昨日、東京の天気", "昨日、[forgotten]天気"),
+        ("한국어", "\u1112\u1161\u11ab\u1100\u116e\u11a8\u110b\u1165 말", "[forgotten] 말"),
+        (" ".join(f"w{at}" for at in range(37)), "a " + " ".join(f"W{at}" for at in range(37)) + " b", "a [forgotten] b"),
+    ],
+)  # fmt: skip
+def test_a_named_text_is_taken_out_of_whatever_is_written_later(store: Store, project: int, named: str, told: str, kept: str) -> None:
+    """In any case and composition, between the words that stay; in turns, memories, reasons, labels and names of branches."""
+    ref = write(store, project, f"it says {named}")
+    forget.forget(store, [ref], "wish", NOW, [named])
+    tool = archive.Row(
+        uuid="u", parent="", role="assistant", kind="call", source="assistant", at=NOW,
+        content=[{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": told, "type": told, "list": [{told: 1}]}}],
+    )  # fmt: skip
+    number = archive.session(store, "s9", repository=project, folder="/p", branch=told, at=NOW)
+    called = archive.append(store, number, project, [tool])[1][0]
+    number = memories.get(store, write(store, project, told, tier="long", reason=told, labels=[told], epic=told)).id
+    revised = memories.revise(store, write(store, project, "something else"), f"{told} here", told, NOW)
+
+    assert [kept] == shown(store, said(store, project, told))
+    assert [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": kept, "type": kept, "list": [{kept: 1}]}}] == exchanges.turn(store, f"t{called}").content
+    memory = memories.by_id(store, number)
+    assert (kept, kept, [kept], kept) == (memory.text, memory.reason, json.loads(memory.labels), memory.epic)
+    assert f"{kept} here" == revised.text
+    assert kept == exchanges.session_of(store, exchanges.session_number(store, "s9") or 0).branch
+    assert kept == memories.promote(store, write(store, project, "a third thing"), told, NOW).reason
+    assert [] == forget.matching(store, named)
+    assert [] == archive.verify(store)[1]
+
+
+def test_nothing_is_written_that_says_only_what_was_named(store: Store, project: int) -> None:
+    """Unless the user writes it again, and then as it is."""
+    write(store, project, "something")
+    forget.forget(store, [], "wish", NOW, [SECRET])
+
+    for text in (SECRET.upper(), f"«{SECRET}»!"):
+        with pytest.raises(TenonError, match="was forgotten"):
+            write(store, project, text)
+    ref = write(store, project, f"the vault is {SECRET}", again=True)
+
+    assert f"the vault is {SECRET}" == memories.get(store, ref).text
+
+
+def test_what_was_archived_before_is_known_as_it_was_said(store: Store, project: int) -> None:
+    """A line without a name that is sent again is the turn it was, blank or not, and no second one without the text."""
+    row = archive.Row(uuid="", parent="", role="user", kind="prompt", source="user", at=NOW, content=[{"type": "text", "text": f"it is {SECRET}"}])
+    number = archive.session(store, "s1", repository=project, folder="/p", at=NOW)
+    turn = archive.append(store, number, project, [row])[1][0]
+    forget.forget(store, forget.matching(store, SECRET), "wish", NOW, [SECRET])
+
+    fork = archive.session(store, "s2", repository=project, folder="/p", at=NOW)
+    copied = archive.append(store, fork, project, [row])[1][0]
+
+    assert ["", ""] == shown(store, [turn, copied])
+
+
+def test_a_picture_is_no_text(store: Store, project: int) -> None:
+    """Its bytes stay as they are, whatever words they happen to spell; nor are the kinds of blocks words."""
+    forget.forget(store, [], "wish", NOW, ["abc", "image", "text"])
+    blocks = [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "abc+abc/abc="}}, {"type": "text", "text": "abc"}]
+    number = archive.session(store, "s1", repository=project, folder="/p", at=NOW)
+    row = archive.Row(uuid="u", parent="", role="user", kind="prompt", source="user", at=NOW, content=list(blocks))
+    kept = exchanges.turn(store, f"t{archive.append(store, number, project, [row])[1][0]}").content
+
+    assert "abc+abc/abc=" == kept[0]["source"]["data"]
+    assert {"type": "text", "[forgotten]": "[forgotten]"} == kept[1]
+
+
+def test_folders_branches_and_paths_are_looked_at_too(store: Store, tmp_path: Path) -> None:
+    """They are rewritten or dropped; a repository's own name is told of and kept."""
+    folder = tmp_path / f"{SECRET} merger"
+    folder.mkdir()
+    project = places.settle(store, str(folder), NOW)
+    archive.session(store, "s1", repository=project, folder=str(folder), branch=f"fire-{SECRET.lower()}", at=NOW)
+    feeds.set_position(store, f"/x/{SECRET}/s1.jsonl", 10, "1:2", 0, NOW)
+    place = os.path.realpath(folder)
+
+    refs = forget.matching(store, SECRET)
+    assert ["where:1", f"place:{place}", f"feed:/x/{SECRET}/s1.jsonl", f"repository:{project}"] == refs
+    lines = forget.preview(store, refs)
+    assert [
+        "the words in the folder or branch of session s1",
+        f"the noted folder {place}, until somebody works in it again",
+        f"how far the transcript /x/{SECRET}/s1.jsonl was read, until it is read again",
+    ] == lines[:3]
+    assert lines[3].startswith(f"the repository's own name, path:{place}, contains it; it is kept")
+    assert SECRET not in " ".join(forget.preview(store, refs, quote=False))
+    forget.forget(store, refs, "wish", NOW, [SECRET])
+
+    told = exchanges.session_of(store, 1)
+    assert (str(tmp_path / "[forgotten] merger"), "fire-[forgotten]") == (told.folder, told.branch)
+    assert [f"repository:{project}"] == forget.matching(store, SECRET)
+    assert (0, 0) == (store.value("SELECT count(*) FROM place"), store.value("SELECT count(*) FROM feed"))
+
+
+def test_a_text_that_only_the_journal_has_is_found(store: Store, project: int) -> None:
+    """Its words go, also inside longer ones; the others stay."""
+    journal.record(store, event="prompt", session="s", repository=project, words=[f"{SECRET.lower()}2", "thing"], hits=[("mother", 1.0, ())], chars=1, now=NOW)
+
+    assert ["journal:"] == forget.matching(store, SECRET)
+    assert ["the words in the journal"] == forget.preview(store, ["journal:"])
+    forget.forget(store, ["journal:"], "wish", NOW, [SECRET])
+
+    assert ["thing"] == journal.entries(store)[0].words
+    assert [] == forget.matching(store, SECRET)
+    assert [] == anywhere(folder_of(store), SECRET)
+
+
+@pytest.mark.parametrize("secret", [SECRET, "Ölmühle", 'a "quoted" name'])
+def test_damaged_files_that_still_have_it_are_named_and_kept(store: Store, project: int, secret: str) -> None:
+    """What a rescue put aside is told of, for a text and for an id, also when nothing else has it any more."""
+    turn = said(store, project, f"The vault is {secret}, remember. " * 400)[0]
+    store.execute("VACUUM")
+    forget.checkpoint(store)
+    copy = f"{store.path}.damaged-20261130"
+    Path(copy).write_bytes(Path(store.path).read_bytes())
+    Path(f"{copy}-wal").write_bytes(b"x" * 100)
+    line = f"{copy} still contains it and is kept; it is what was left of a damaged store when that was repaired, and can be deleted"
+
+    refs = forget.matching(store, secret)
+    assert [f"t{turn}", "damaged:tenon.db.damaged-20261130"] == refs
+    assert line == forget.preview(store, refs)[-1]
+    assert [line] == [told for told in forget.preview(store, [f"t{turn}"]) if "damaged" in told]
+    forget.forget(store, refs, "wish", NOW, [secret])
+
+    assert ["damaged:tenon.db.damaged-20261130"] == forget.matching(store, secret)
+    assert os.path.exists(copy)
+
+
+def test_a_ref_that_is_no_number_is_unknown(store: Store) -> None:
+    """An error that says so."""
+    for ref in ("where:x", "edge:", "repository:9" + "9" * 30):
+        with pytest.raises(TenonError, match="there is no '"):
+            forget.preview(store, [ref])

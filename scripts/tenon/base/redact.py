@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from tenon.base.secret import STEM, is_entropic, is_expression, is_path, is_placeholder, is_random, is_wordy, kind_of, strength
+from tenon.base.secret import STEM, is_chosen, is_entropic, is_expression, is_path, is_placeholder, is_random, is_wordy, kind_of, strength
 from tenon.base.shapes import by_shape, is_escaped
 
 TYPE_CHECKING = False
@@ -35,9 +35,11 @@ def redact(text: str) -> str:
     # A replacement may lay bare a second secret glued to the first; the rounds end when nothing is found.
     for _ in range(ROUNDS):
         low = text.lower() if text.isascii() else text.replace("İ", "I").lower()
+        stems = [stem for stem in _STEMS if stem in low]
         spans = list(by_shape(text))
-        spans.extend(_by_place(text, low))
-        spans.extend(_by_name(text, low))
+        spans.extend(_by_place(text, low, stems))
+        spans.extend(_by_neighbour(text, low, stems))
+        spans.extend(_by_name(text, low, stems))
         if not spans:
             return text
         text = _replaced(text, spans)
@@ -138,10 +140,21 @@ _PLACES = (  # kind, a literal that must occur, and the pattern, compiled when i
     ("password", " -p", r"mysql\w{0,10}\b[^\n|;&]{0,200}?[ \t]-p[\"']?([^\s\"']{4,256})"),
     ("password", " -p", r"mariadb[\w-]{0,10}[^\n|;&]{0,200}?[ \t]-p[\"']?([^\s\"']{4,256})"),
 )
+# Where the stem does not occur, nor does the literal.
+_NEEDS = {"authorization": "auth", "password": "pass", "password '": "pass", "requirepass": "pass"}
 _EXPORTS = tuple(
     (literal, re.escape(literal) + r"[ \t]{0,4}(\w{1,80})[ \t]{0,2}[= ][ \t]{0,2}[\"']?([\w+/=.-]{20,512})(?![\w+/=.:-])")
     for literal in ("export ", "$env:", "setx ")
 )
+# A Dockerfile's older form, «ENV NAME value».
+_SPACED = re.compile(r"ENV[ \t]{1,4}([A-Z]\w{1,80})[ \t]{1,4}[\"']?(?=[^\s=\"'])", re.ASCII)
+# «use X9f-33kd as the password», and the note «pwd hunter22»; few words that follow the word have a digit.
+_AS = re.compile(r" (?:as|als) (?:(?:the|my|a|your|our|its|new|db|root|admin) ){0,3}\Z")
+_WORDS = (
+    ("pass", re.compile(r"passw(?:ord|ort|d)(?![\w-])", re.ASCII)),
+    ("pw", re.compile(r"pwd?(?![\w-])", re.ASCII)),
+)
+_BESIDE = re.compile(r"[ \t](?=[^\s\d]{0,32}\d)", re.ASCII)
 _FLAG = re.compile(r"--([a-z][\w-]{1,60})[ \t]{1,4}(?=[^\s-])", re.ASCII)
 _FLAG_WORDS = frozenset(
     "flag flags option options argument arguments parameter parameters value values is are was to and or must for the a an can if "
@@ -149,10 +162,10 @@ _FLAG_WORDS = frozenset(
 )
 
 
-def _by_place(text: str, low: str) -> Iterator[Span]:
+def _by_place(text: str, low: str, stems: list[str]) -> Iterator[Span]:
     absent = ""
     for kind, literal, pattern in _PLACES:
-        if literal == absent or literal not in low:
+        if literal == absent or (literal in _NEEDS and _NEEDS[literal] not in stems) or literal not in low:
             absent = literal
         else:
             for found in re.finditer(pattern, low, re.ASCII):
@@ -166,23 +179,65 @@ def _by_place(text: str, low: str) -> Iterator[Span]:
             for found in re.finditer(pattern, text, re.ASCII):
                 if strength(found.group(1)) < 2 and is_entropic(found.group(2)):
                     yield found.start(2), found.end(2), "value"
+    if "ENV " in text:
+        for found in _SPACED.finditer(text):
+            if strength(found.group(1)) >= 2 and not text[max(0, found.start() - 1) : found.start()].strip():
+                yield from _bare(text, found.end(), found.group(1), setting=True, loose=False, words=_FLAG_WORDS)
     if "--" in low:
         for found in _FLAG.finditer(low):
             if strength(found.group(1)) >= 2:
                 yield from _bare(text, found.end(), found.group(1), setting=True, loose=False, words=_FLAG_WORDS)
 
 
+def _by_neighbour(text: str, low: str, stems: list[str]) -> Iterator[Span]:
+    """The passwords that stand before «as the password», or beside the word with nothing but a space between."""
+    for stem, pattern in _WORDS:
+        for found in pattern.finditer(low) if stem in stems else ():
+            start, end = found.span()
+            lead = text[max(0, start - 24) : start]
+            role = _AS.search(lead) if lead.endswith(" ") else None
+            if role is not None:
+                yield from _before_role(text, start - len(lead) + role.start())
+            gap = _BESIDE.match(text, end)
+            if gap is not None and lead[-1:] != "/" and lead[-1:] in _BEFORE:
+                yield from _beside(text, gap.end(), lead.rpartition("\n")[2])
+
+
+def _before_role(text: str, end: int) -> Iterator[Span]:
+    at = max(0, end - LONGEST)
+    head = text[at:end].rstrip("\"'`.,;:)")
+    value = (head.split() or [""])[-1].lstrip("\"'`(«")
+    if value and head.endswith(value) and _is_password(value, 6, ended="_" not in value and "." not in value):
+        yield at + len(head) - len(value), at + len(head), "password"
+
+
+def _beside(text: str, at: int, line: str) -> Iterator[Span]:
+    run = _BARE.match(text, at)
+    value = run.group().rstrip(".,;:)]}") if run is not None else ""
+    end = at + len(value)
+    # A note is a line of its own; in a sentence, a word that ends in digits may be any name.
+    note = not line.strip(" \t-*>#") and text[end : end + 1] in ("", "\n", "\r")
+    if _is_password(value, 6 if note else 8, ended=note):
+        yield at, end, "password"
+
+
+def _is_password(value: str, least: int, *, ended: bool) -> bool:
+    return is_random(value, least, ended=ended) and not (is_placeholder(value) or is_expression(value, setting=False) or is_path(value))
+
+
 # --- secrets by their name ------------------------------------------------------------------------------------
 
 _SEPARATOR = (
-    r"[\w-]{0,40}(?:(?:\\{0,3}[\"'`])?\]?(?:"
-    r"(?P<assign>[ \t]{0,8}(?::[ \t]{0,2}[\w.&'<>\[\]| ]{1,40}=(?=[ \t]{0,2}[\"'])|=>|:=|={1,3}|!={1,2}|:|>)[ \t]{0,8})"
+    r"[\w\xf1\u0303-]{0,40}(?:(?:\\{0,3}[\"'`])?\]?(?:"
+    r"(?P<assign>[ \t\xa0\u202f]{0,8}(?::[ \t]{0,2}[\w.&'<>\[\]| ]{1,40}=(?=[ \t]{0,2}[\"'])|=>|:=|={1,3}|!={1,2}|:|>)[ \t]{0,8})"
     r"|(?P<value>,?\s{1,40}[\"']?value[\"']?[ \t]{0,4}[:=][ \t]{0,4})"
     r"|(?P<comma>,[ \t]{0,4}(?=[\"'])))"
-    r"|(?P<prose>[ \t]{1,4}(?:is|was|are|ist|to)[ \t:]{1,4}))"
+    r"|(?P<prose>[ \t]{1,4}(?:is|was|are|ist|lautet|est|es|\xe9|to)[ \t:]{1,4}))"
 )
-_STEMS = ("pass", "pwd", "secret", "token", "key", "credential", "auth")
+_STEMS = ("pass", "pw", "contrase", "secret", "token", "key", "credential", "auth")
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+# What may stand before the name in «password=value», where the name is no part of a longer expression.
+_BEFORE = frozenset(["", *" \t\r\n(,\"'`*/«"])
 _OPEN = re.compile(r"[rbuRBU]{0,2}(\"\"\"|'''|\\{0,3}[\"'`])")
 _BARE = re.compile(rf"[^\s\"'`<>]{{1,{LONGEST}}}")
 _RUN = re.compile(r"[^\s\"'`<>]*")
@@ -190,16 +245,15 @@ _CLOSED = {quote: re.compile(rf"(?:[^{quote}\\\n]|\\.){{0,{LONGEST}}}") for quot
 _CUT = re.compile(r";(?=\s|\Z|[\w ]{1,40}=)|&(?=&|[\w.-]{1,40}=)|\|\||\\[nrt]|,(?=\s|\Z|\w{1,40}=)", re.ASCII)
 
 
-def _by_name(text: str, low: str) -> Iterator[Span]:
-    for stem in _STEMS:
-        if stem in low:
-            done = 0
-            for found in re.finditer(stem + _SEPARATOR, low, re.ASCII):
-                # What is inside a secret needs no second look.
-                if found.start() >= done:
-                    for span in _named(text, stem, found):
-                        done = span[1]
-                        yield span
+def _by_name(text: str, low: str, stems: list[str]) -> Iterator[Span]:
+    for stem in stems:
+        done = 0
+        for found in re.finditer(stem + _SEPARATOR, low, re.ASCII):
+            # What is inside a secret needs no second look.
+            if found.start() >= done:
+                for span in _named(text, stem, found):
+                    done = span[1]
+                    yield span
 
 
 def _named(text: str, stem: str, found: re.Match[str]) -> Iterator[Span]:
@@ -214,6 +268,8 @@ def _named(text: str, stem: str, found: re.Match[str]) -> Iterator[Span]:
         start -= 1 + len(head[:-1]) - len(head[:-1].rstrip(_NAME))
     sign_at = found.start(form)
     name = text[start:sign_at].rstrip("\"'`\\]")
+    if name.lower() == "passe" and text[max(0, start - 7) : start].lower() == "mot de ":
+        name = "mot de passe"
     degree = strength(name)
     sign = text[sign_at:end]
     if not degree or (degree == 1 and form != "assign"):
@@ -226,7 +282,10 @@ def _named(text: str, stem: str, found: re.Match[str]) -> Iterator[Span]:
     if quote is not None and not (quote.group(1) == "`" and sign == "="):
         yield from _quoted(text, quote, name, form, setting)
     elif form != "comma" and "!" not in sign and "==" not in sign:
-        yield from _bare(text, end, name, setting=setting, loose=form != "assign" or sign == ": ")
+        # French has a space before the colon; so has «a ? password : other».
+        spoken = form != "assign" or sign == ": " or (sign.strip() == ":" and sign[-1] == " " and "?" not in head)
+        lead = text[max(0, start - 60) : start] if sign == "=" and degree == 3 and not name.startswith(("self.", "this.")) else None
+        yield from _bare(text, end, name, setting=setting, loose=spoken, lead=lead)
 
 
 def _environment(text: str, start: int, end: int, name: str, before: str) -> bool:
@@ -241,6 +300,17 @@ def _environment(text: str, start: int, end: int, name: str, before: str) -> boo
     # A line «name=value», or one of several such words in a row; an argument of a call follows a comma or a bracket.
     words = before == " " and text[start - 2 : start - 1].strip() not in ("", ",", "(") and strength(name) == 3
     return words or (before in ("", "\n") and not text.startswith(" ", value.end()))
+
+
+def _is_argument(lead: str, after: str) -> bool:
+    """Whether «password=value» is an argument of a call, as far as the text before it and the two characters after it tell."""
+    gap = lead[len(lead.rstrip()) :]
+    line = lead.rpartition("\n")[2]
+    if lead.rstrip().endswith("("):
+        return "\n" in gap or lead.rstrip()[-2:-1].isidentifier()
+    if lead.rstrip().endswith(","):
+        return "\n" in gap or after.startswith(")") or re.search(r"\w\(", line) is not None
+    return after.startswith(")") or (after in (",", ",\n", ",\r") and not line.strip() and line != "")
 
 
 def _quoted(text: str, quote: re.Match[str], name: str, form: str, setting: bool) -> Iterator[Span]:
@@ -277,7 +347,7 @@ def _literal(value: str, name: str, form: str, setting: bool) -> bool:
     return is_random(value, 16 if form == "comma" else 8)
 
 
-def _bare(text: str, at: int, name: str, *, setting: bool, loose: bool, words: frozenset[str] = frozenset()) -> Iterator[Span]:
+def _bare(text: str, at: int, name: str, *, setting: bool, loose: bool, words: frozenset[str] = frozenset(), lead: str | None = None) -> Iterator[Span]:
     run = _BARE.match(text, at)
     if run is None:
         return
@@ -292,7 +362,12 @@ def _bare(text: str, at: int, name: str, *, setting: bool, loose: bool, words: f
         sure = len(value) >= 3 and not (value.isdigit() and (degree == 2 or len(value) < 4))
     elif value[0].isalnum() or (degree == 3 and text[end : end + 1] in ("", "\n", "\r")):
         sure = is_random(value, 6 if degree == 3 else 8, ended=loose and degree == 3)
+        # Digits alone are a password too, but after «passwords» they are a count.
+        sure = sure or (loose and degree == 3 and len(value) >= 6 and value.isdigit() and name[-1:] not in ("s", "S"))
     else:
         sure = False
+    if not sure and lead is not None and lead[-1:] in _BEFORE:
+        # «password=hunter2 works»: whatever follows, unless it is code.
+        sure = is_chosen(value) and not (is_wordy(value) and _is_argument(lead, text[end : end + 2]))
     if sure:
         yield at, _run_end(text, end) if len(value) >= LONGEST else end, kind_of(name)

@@ -11,17 +11,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LEVELS = 200  # folders looked at on the way up
-LARGEST = 1_000_000  # bytes read of a config file
+LARGEST = 250_000  # bytes read of a config file: some 2,500 branches, and parsed in a twentieth of a second
+LONGEST_URL, LONGEST_PATH = 2_048, 4_096  # characters: what is longer is not followed, it could hold up the prompt
+SSH = ("ssh", "git+ssh", "ssh+git")
 PORTS = {"http": "80", "https": "443", "git": "9418", "ssh": "22", "git+ssh": "22", "ssh+git": "22"}
 ALIASES = {"ssh.github.com": "github.com", "www.github.com": "github.com", "altssh.gitlab.com": "gitlab.com", "altssh.bitbucket.org": "bitbucket.org"}
 AZURE, AZURE_SSH = "dev.azure.com", ("ssh.dev.azure.com", "vs-ssh.visualstudio.com")
 IGNORE_CASE = ("github.com", "gist.github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "gitea.com", AZURE)
+FORGES = (*IGNORE_CASE, "sr.ht", "gitee.com", "git.launchpad.net")  # there the user of an SSH address is no home folder
+FORGE_DOMAINS = (".ghe.com", ".sr.ht")
 
 
 class Identity:
     """What is known of a folder's repository.
 
-    key: `host/path` of its origin, else `path:` and the real path of the main working tree, else of the folder.
+    key: `host/path` of its origin (`user@host/~/path` below a home folder), else `path:` and the real path of the main
+    working tree, else of the folder.
     root: the top of the working tree that the folder is in (in a worktree: that worktree's), else the folder.
     kind: what the key was made from: origin, path or folder.
     fingerprint: `device:inode:mtime_ns` of a file that git writes once: a rename keeps it, a copy does not.
@@ -43,16 +48,11 @@ def identify(folder: str) -> Identity:
         found = _upwards(start) if os.path.exists(start) else None
         if found is None:
             return Identity(_path_key(start), start, "folder")
-        here, common = found
-        if here == common and f"{os.sep}.git{os.sep}" not in here + os.sep:
-            # A bare repository can be committed inside another one and claim any origin; the one around it counts.
-            outer = _upwards(os.path.dirname(here))
-            if outer is not None and outer[1] != common:
-                here, common = outer
+        here, common, followed = found
         if not common:
             return Identity(_path_key(here), here, "path")
         config = _config(common)
-        place = _place(common, config)
+        place = _place(common, config if followed else {})
         origin = key_of_url(config.get("remote.origin.url", ""), place)
         root = place if here == common else here
         return Identity(origin or _path_key(place), root, "origin" if origin else "path", _fingerprint(common))
@@ -60,15 +60,24 @@ def identify(folder: str) -> Identity:
         return Identity(_path_key(folder), folder, "folder")
 
 
-def _upwards(here: str) -> tuple[str, str] | None:
-    """The nearest folder upwards that is the top of a repository, and its common git folder («» when broken)."""
+def _upwards(here: str) -> tuple[str, str, bool] | None:
+    """The nearest top of a repository upwards, its common git folder («» when broken), and whether its links count.
+
+    Git never commits anything named `.git`, but a folder with the layout of a bare repository can be committed and
+    claim any origin. So it counts only where no `.git` is above it, or where that one leads to it or contains it.
+    """
+    bare = ""
     for _ in range(LEVELS):
-        common = _repository_at(here)
+        common = _linked(here)
         if common is not None:
-            return here, common
+            return (bare, bare, True) if bare and bare == common else (here, common, True)
+        if not bare and _is_bare(here):
+            bare = here
+        if bare and os.path.basename(here) == ".git":
+            return bare, bare, True
         above = os.path.dirname(here)
         if above == here:
-            return None
+            return (bare, bare, False) if bare else None
         here = above
     return None
 
@@ -79,23 +88,64 @@ def key_of_url(url: str, base: str) -> str:
     helper, sign, rest = url.partition("::")
     if sign and helper.replace("-", "").isalnum():  # transport::address
         url = rest if "://" in rest else ""
-    if not url or any(c < " " or c == "\x7f" for c in _decoded(url)):
+    if not url or len(url) > LONGEST_URL or any(c < " " or c == "\x7f" for c in _decoded(url)):
         return ""
     scheme, sign, rest = url.partition("://")
     if sign and scheme.replace("+", "").isalnum():
-        if scheme.lower() != "file":
-            authority, _, path = rest.partition("/")
-            return _remote_key(authority, path, PORTS.get(scheme.lower(), ""))
-        path = _decoded(rest)
+        scheme = scheme.lower()
+        if scheme != "file":
+            key = _remote_key(*_split(rest, "/" if scheme == "git" or scheme in SSH else "/?#"), scheme)
+            # On a forge a query is a token; elsewhere it may be what names the repository.
+            return key if "?" not in rest or scheme in SSH or key.partition("/")[0] in IGNORE_CASE else ""
+        server, slash, path = rest.partition("/")
+        path = _decoded(server.rpartition("@")[2] + slash + path)
         return _local_key(path[1:] if _drive(path[1:]) else path if path.startswith("/") or _drive(path) else "//" + path, base)
     colon = url.find(":", url.find("]") if "[" in url.partition(":")[0] else 0)
     if colon < 1 or "/" in url[:colon] or "\\" in url[:colon] or _drive(url):
         return _local_key(url, base)
-    return _remote_key(url[:colon], url[colon + 1 :], "22")
+    authority, path = url[:colon], url[colon + 1 :]
+    if "@" in path and "@" not in authority and _host_like(path.rpartition("@")[2]):
+        return ""  # user:password@host without a scheme: the password must not get into the key
+    return _remote_key(authority, path, "ssh")
 
 
-def _remote_key(authority: str, path: str, usual_port: str) -> str:
-    host = authority.rpartition("@")[2].lower()
+def _split(rest: str, ends: str) -> tuple[str, str]:
+    """Authority and path of what follows `://`, without query and fragment; both «» when the path may hold a password.
+
+    An @ behind the authority is a password with an unquoted / ? or # in it, or a path; a server that has a true name
+    there could otherwise pass for the one behind the @.
+    """
+    authority, tail = _cut(rest, ends)
+    name, sign, port = authority.rpartition("@")[2].partition("]")[2 if "[" in authority else 0].partition(":")
+    wrong = bool(sign and port and not port.isdigit())
+    if wrong and "?" in ends and "@" not in tail:
+        return "", ""
+    if "@" in tail:
+        last = tail.rpartition("@")[2]
+        if wrong and "@" not in authority and "." not in name and _host_like(last):
+            authority, tail = _cut(last, ends)
+        elif wrong or _host_like(last):
+            return "", ""
+    if "?" in ends:
+        tail = tail.partition("?")[0].partition("#")[0]
+    return authority, tail
+
+
+def _cut(text: str, ends: str) -> tuple[str, str]:
+    """The text before and from the first of these characters."""
+    at = min((at for at in map(text.find, ends) if at >= 0), default=len(text))
+    return text[:at], text[at:]
+
+
+def _host_like(text: str) -> bool:
+    """Whether it can be a host and a path."""
+    name, rest = _cut(text, "/:")
+    return (bool(name) and all(c.isalnum() or c in "-._" for c in name) or name.startswith("[")) and len(rest) > 1
+
+
+def _remote_key(authority: str, path: str, scheme: str) -> str:
+    user, _, host = authority.rpartition("@")
+    host = host.lower()
     if host.count(":") == 1:
         host = host.strip("[]")  # [host:port]:path
     name, sign, port = host.rpartition(":")
@@ -104,19 +154,34 @@ def _remote_key(authority: str, path: str, usual_port: str) -> str:
     elif port and not port.isdigit():  # ssh://git@host:owner/repo
         path, port = f"{authority.rpartition(':')[2]}/{path}", ""
     host = name.rstrip(".")
-    parts = [part for part in _decoded(path).split("/") if part not in ("", ".")]
+    path = _decoded(path)
+    at_home = scheme in SSH and (path[:1] != "/" or path[1:2] == "~")
+    parts = [part for part in path.split("/") if part not in ("", ".")]
     if host in ALIASES:
         host, port = ALIASES[host], ""
     elif host == AZURE or host in AZURE_SSH or host.endswith(".visualstudio.com"):
         host, port, parts = AZURE, "", _azure(host, [part.lower() for part in parts])
+    owner = ""
+    if at_home and parts and host not in FORGES and not host.endswith(FORGE_DOMAINS):
+        owner, parts = _home(user.lstrip("[").partition(":")[0], parts)
     path = "/".join(parts)
     if host in IGNORE_CASE or host.endswith(".ghe.com"):
         path = path.lower()
     if path.endswith(".git"):
         path = path[:-4].rstrip("/")
-    if port and port != usual_port:
+    if port and port != PORTS.get(scheme, ""):
         host = f"{host}:{port}"
-    return _clean(f"{host}/{path}") if name and path else ""
+    return _clean(f"{owner}{host}/{path}") if name and path else ""
+
+
+def _home(user: str, parts: list[str]) -> tuple[str, list[str]]:
+    """`user@` and the parts of a path in that user's home folder; the user git has no home but a forge behind it."""
+    if parts[0].startswith("~") and parts[0] != "~":
+        return "", parts  # ~ada: the same for whoever asks
+    parts = parts[1:] if parts[0] == "~" else parts
+    if user == "git":
+        return "", parts
+    return f"{user}@" if user else "", ["~", *parts]
 
 
 def _azure(host: str, parts: list[str]) -> list[str]:
@@ -137,35 +202,50 @@ def _local_key(path: str, base: str) -> str:
         if path[:2] in ("//", "\\\\"):  # a network share is not asked: it could hold up the prompt
             return _path_key(os.path.normpath(path))
         path = os.path.realpath(path)
-        common = _repository_at(path) or _repository_at(path + ".git")
-        return _path_key(_place(common, _config(common)) if common else path)
+        for folder in (path, path + ".git"):
+            common = _linked(folder)
+            if common:
+                return _path_key(_place(common, _config(common)))
+            if common is None and _is_bare(folder):
+                return _path_key(_place(os.path.realpath(folder), {}))
+        return _path_key(path)
     except (OSError, ValueError):
         return ""
 
 
-def _repository_at(folder: str) -> str | None:
-    """The common git folder of the repository whose top this is; «» when it is broken, None when there is none."""
+def _linked(folder: str) -> str | None:
+    """The common git folder that the folder's `.git` leads to; «» when it is broken, None when there is none."""
     git = os.path.join(folder, ".git")
     try:
         kind = os.stat(git).st_mode & 0o170000
     except OSError:
-        kind = 0
+        return None
     if kind == 0o100000:  # a worktree or a submodule: a file that says where
         text = _read(git)
-        return _common(os.path.join(folder, text[7:].strip())) if text.startswith("gitdir:") else ""
-    if kind == 0o040000:
-        try:
-            os.lstat(os.path.join(git, "HEAD"))  # may be a link to a branch that is not born yet
-            return _common(git)
-        except OSError as error:
-            return None if isinstance(error, FileNotFoundError) else ""
-    bare = os.path.lexists(os.path.join(folder, "HEAD")) and os.path.isfile(os.path.join(folder, "config"))
-    return _common(folder) if bare and all(os.path.isdir(os.path.join(folder, name)) for name in ("objects", "refs")) else None
+        target = text[7:].strip()
+        return _common(os.path.join(folder, target)) if text.startswith("gitdir:") and len(target) <= LONGEST_PATH else ""
+    if kind != 0o040000:
+        return None
+    try:
+        os.lstat(os.path.join(git, "HEAD"))  # may be a link to a branch that is not born yet
+        return _common(git)
+    except OSError as error:
+        return None if isinstance(error, FileNotFoundError) else ""
+
+
+def _is_bare(folder: str) -> bool:
+    """Whether the folder has the layout of a bare repository, which never has a `commondir` at its top."""
+    if not os.path.lexists(os.path.join(folder, "HEAD")) or os.path.lexists(os.path.join(folder, "commondir")):
+        return False
+    return os.path.isfile(os.path.join(folder, "config")) and all(os.path.isdir(os.path.join(folder, name)) for name in ("objects", "refs"))
 
 
 def _common(git: str) -> str:
     """The folder that all worktrees of the repository share, or «» when it is not there."""
-    common = os.path.realpath(os.path.join(git, _read(os.path.join(git, "commondir")).strip()))
+    shared = _read(os.path.join(git, "commondir")).strip()
+    if len(shared) > LONGEST_PATH:
+        return ""
+    common = os.path.realpath(os.path.join(git, shared))
     return common if os.path.lexists(os.path.join(common, "HEAD")) else ""
 
 
@@ -173,7 +253,10 @@ def _place(common: str, config: dict[str, str]) -> str:
     """The main working tree; of a bare repository, or where it cannot be told, the git folder itself."""
     if os.path.basename(common) == ".git":
         return os.path.dirname(common)
-    tree = os.path.realpath(os.path.join(common, config.get("core.worktree", "")))  # submodules have it
+    tree = config.get("core.worktree", "")  # submodules have it
+    if not tree or len(tree) > LONGEST_PATH:
+        return common
+    tree = os.path.realpath(os.path.join(common, tree))
     return tree if os.path.isdir(tree) else common
 
 
@@ -250,11 +333,12 @@ def _decoded(path: str) -> str:
     if "%" not in path:
         return path
     first, *rest = path.encode("utf-8", "backslashreplace").split(b"%")
+    pieces = [first]
     for piece in rest:
         digits = piece[:2].decode("latin-1")
         known = len(digits) == 2 and all(c in "0123456789abcdefABCDEF" for c in digits)
-        first += bytes.fromhex(digits) + piece[2:] if known else b"%" + piece
-    return first.decode("utf-8", "surrogateescape")
+        pieces += (bytes.fromhex(digits), piece[2:]) if known else (b"%", piece)
+    return b"".join(pieces).decode("utf-8", "surrogateescape")
 
 
 def _fingerprint(common: str) -> str:

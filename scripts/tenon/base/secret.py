@@ -38,6 +38,10 @@ def strength(name: str) -> int:
         return 3
     if "pwd" in words or words[-1] in ("dbpass", "userpass", "rootpass", "smtppass") or ("pass" in words and len(words) > 1):
         return 3
+    if words[-1] in ("pw", "dbpw", "userpw", "rootpw") or any("contrase" in word for word in words):
+        return 3
+    if words[-1] == "passe" and words[:-1] == ["mot", "de"]:
+        return 3
     if any(word.endswith(("token", "secret", "apikey", "authorization")) or word in ("credential", "credentials") for word in words):
         return 2
     if any(word.endswith(_GLUED) for word in words) or any(a in _KEYS and b == "key" for a, b in zip(words, words[1:])):
@@ -72,6 +76,8 @@ _EXPRESSION = re.compile(
     r"[$%{(\[|@](?=[\w{(\s%:]|\Z)|&[a-z*]|[!*&][A-Za-z]{3,20}\Z|0x[0-9a-fA-F]{1,200}\Z|\d[\d.,_]{0,40}(?:ms|[smhd]|[kmgKMG]i?[bB]?|px|%|[LUf]{1,2})\Z"
 )
 _CALL = re.compile(r"([A-Za-z_][\w.:]{2,200}(?:->\w{1,60})?)[(\[{]")
+# «pw[:-1]»: a name shorter than a call is told by.
+_ITEM = re.compile(r"[A-Za-z_]\w?\[[\w:-]{0,40}\]?\Z", re.ASCII)
 _REFERENCE = re.compile(r"[A-Z]{1,40}(?:_[A-Z]{1,40}){1,12}|[A-Za-z_]{1,60}(?:\.[A-Za-z_]{1,60}){1,12}")
 _DOTTED_NAME = re.compile(r"[A-Za-z_]\w{0,60}(?:(?:\.|->|::)[A-Za-z_]\w{0,60}){1,12}", re.ASCII)
 _TEMPLATE = re.compile(
@@ -120,7 +126,7 @@ def is_expression(value: str, setting: bool) -> bool:
         return True
     if not setting and _DOTTED_NAME.fullmatch(value) and STEM.search(value[:LONG].lower()):
         return True
-    return _EXPRESSION.match(value) is not None
+    return _EXPRESSION.match(value) is not None or (not setting and _ITEM.match(value) is not None)
 
 
 def is_wordy(value: str) -> bool:
@@ -157,6 +163,21 @@ def is_random(value: str, least: int, ended: bool = False) -> bool:
     if letters and ended and re.search(r"[!@#$%^&*?~+=]\S", plain):
         return not re.search(r"[(){}\[\]]|[=+*&|]{2}", plain)
     return len(plain) >= 20 and plain != plain.lower() and plain != plain.upper() and plain.isalnum() and _tangled(plain)
+
+
+_NAMELIKE = re.compile(r"(?:\w{0,40}_)?(?:pw|pass)\d{0,2}|[a-z]\w{0,40}P(?:w|ass)\d{0,2}|[A-Z]\w{0,40}(?:Str|String|Bytes|Field|Input|Type|Column)", re.ASCII)
+
+
+def is_chosen(value: str) -> bool:
+    """Whether what follows «password=» without quotes is a password: no lower-case word, no name of another secret, no type."""
+    if len(value) < 4 or value[0] in "\\.<>|/)]}" or "|" in value or value.endswith("\\"):
+        return False
+    digits = any(map(str.isdigit, value))
+    if not value[0].isalnum() and not (digits and any(map(str.isalpha, value))):
+        return False
+    if is_wordy(value) and (STEM.search(value[:LONG].lower()) or _NAMELIKE.fullmatch(value)):
+        return False
+    return digits or value != value.lower() or re.search(r"[^\w\s]", value) is not None
 
 
 def _tangled(value: str) -> bool:

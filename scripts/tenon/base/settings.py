@@ -21,6 +21,7 @@ KNOWN: dict[str, tuple[object, str]] = {
     "decay.short_per_day": (0.95, "what a short-term memory keeps of its strength per day"),
     "decay.long_per_day": (0.997, "what a long-term memory keeps of its strength per day"),
 }
+MOST = {"inject.max_chars": 9900}  # Claude Code cuts at 10,000, and the fence around it is counted too
 
 
 class Settings:
@@ -122,10 +123,22 @@ def _take(name: str, value: object, where: str, values: dict[str, object], origi
         else isinstance(value, type(default))
     )
     if not fits:
-        problems.append(f"{where}: '{name}' must be like {default!r}, not {value!r}")
+        problems.append(f"{where}: '{name}' must be {_wanted(default)}, not {value!r}")
         return
+    most = MOST.get(name)
+    if most is not None and isinstance(value, (int, float)) and value > most:
+        problems.append(f"{where}: '{name}' must be {most:,} at most, not {value:,}; {most:,} is used")
+        value = most
     values[name] = value
     origin[name] = where
+
+
+def _wanted(default: object) -> str:
+    if isinstance(default, bool):
+        return "on or off (true or false)"
+    if isinstance(default, (int, float)):
+        return f"a number like {default}"
+    return "a list of folders" if isinstance(default, list) else f"a text like {default!r}"
 
 
 def _typed(raw: str, default: object) -> object:

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
@@ -20,16 +22,25 @@ HELP = "Lists the agents. Each has a memory of its own; --agent NAME, TENON_AGEN
 EXAMPLES = """
 tenon agents
 tenon --agent reviewer write "Names are British"    begins the memory of another agent
+tenon agents --delete reviewer                      deletes all it remembers, when its name is typed again
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
+    parser.add_argument("--delete", metavar="NAME", default="", help="delete this agent's memories and archive for good; asks for the name once more")
+    parser.add_argument("--yes", action="store_true", help="with --delete: do not ask")
     reads(parser)
 
 
 def run(options: argparse.Namespace, out: Out) -> int:
     """0, also when there is none."""
+    if options.delete:
+        known(options.delete)
+        if not options.yes:
+            agreed(options.delete, out)
+        delete(options.delete, out)
+        return 0
     chosen = paths.agent_name(options.agent or settings.load().text("agent"))
     names = _names()
     for name in names:
@@ -46,11 +57,41 @@ def run(options: argparse.Namespace, out: Out) -> int:
     return 0
 
 
-def _names() -> list[str]:
+def known(agent: str) -> None:
+    """Raises TenonError unless the agent is there and its folder can be deleted."""
+    folder = paths.agent_folder(paths.agent_name(agent))
+    if not os.path.isdir(folder):
+        raise TenonError(f"there is no agent '{agent}'; `tenon agents` lists them")
+    if os.path.islink(folder):
+        raise TenonError(f"{folder} is a symbolic link; remove what it points to by hand")
+
+
+def agreed(agent: str, out: Out) -> None:
+    """Asks for the agent's name. Raises TenonError when another one, or none, is given."""
+    folder = paths.agent_folder(agent)
+    out.say(f"This deletes everything that the agent '{agent}' remembers, in {folder}. Type the agent's name to go on:")
+    if sys.stdin.readline().strip() != agent:
+        raise TenonError(f"that is not '{agent}', so nothing was changed and its memories stay in {folder}")
+
+
+def delete(agent: str, out: Out) -> None:
+    """Deletes what the agent remembers."""
+    folder = paths.agent_folder(agent)
     try:
-        found = sorted(os.listdir(os.path.join(paths.home(), "agents")))
-    except OSError:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise TenonError(f"{error.filename or folder} cannot be deleted ({error.strerror}); end all sessions that use it and try again") from error
+    out.line(f"{folder}: deleted")
+
+
+def _names() -> list[str]:
+    folder = os.path.join(paths.home(), "agents")
+    try:
+        found = sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        raise TenonError(f"{folder} cannot be read ({error.strerror}); `tenon doctor --fix` opens what is yours") from error
     return [name for name in found if os.path.isfile(paths.store_path(name))]
 
 

@@ -20,6 +20,7 @@ HELP = (
 EXAMPLES = """
 tenon alias                                             every repository, and what it is an alias of
 tenon alias path:/home/me/old github.com/me/project     the first one is the second one from now on
+tenon alias github.com/me/old .                         what was kept under the old name belongs to this folder
 tenon alias --remove path:/home/me/old                  it is itself again
 """
 
@@ -42,7 +43,10 @@ def run(options: argparse.Namespace, out: Out) -> int:
                 out.line(f"{options.remove} is itself again.")
             else:
                 one, other = (os.path.abspath(end) if os.path.isdir(end) else end for end in options.pair)
-                places.join(here.store, one, other, here.now)
+                with here.store.transaction():  # a wrong key leaves no trace of the other end
+                    for folder in filter(os.path.isdir, (one, other)):
+                        places.settle(here.store, folder, here.now)
+                    places.join(here.store, one, other, here.now)
                 out.line(f"{one} is {other} from now on.")
         return 0
     if not context.exists(options):

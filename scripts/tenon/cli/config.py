@@ -67,7 +67,7 @@ def _show(name: str, found: settings.Settings, default: object, meaning: str, ou
     if out.json:
         out.record({"name": name, "value": value, "origin": origin, "default": default, "variable": settings.variable(name), "meaning": meaning})
         return
-    told = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
+    told = ("on" if value else "off") if isinstance(value, bool) else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     out.line(f"{out.styled('strong', name)} = {told}  ({origin})")
     out.line(out.styled("faint", f"    {meaning}"))
 
@@ -93,8 +93,9 @@ def _number(name: str, raw: str, default: float) -> float:
         value = int(raw) if isinstance(default, int) else float(raw)
     except ValueError:
         raise TenonError(f"{name} is {'a whole number' if isinstance(default, int) else 'a number'} like {default}, not '{raw}'") from None
-    if not 0 <= value < 1_000_000 or (name in AT_MOST_ONE and value > 1):
-        raise TenonError(f"{name} is from 0 to {1 if name in AT_MOST_ONE else '999,999'}, not {raw}")
+    most = 1 if name in AT_MOST_ONE else settings.MOST.get(name, 999_999)
+    if not 0 <= value <= most:
+        raise TenonError(f"{name} is from 0 to {most:,}, not {raw}")
     return value
 
 

@@ -34,6 +34,11 @@ class Context:
         self.per_day = {"short": chosen.number("decay.short_per_day"), "long": chosen.number("decay.long_per_day")}
         self.now = now
 
+    @property
+    def excluded(self) -> bool:
+        """Whether the sessions of the folder are neither kept nor recalled (archive.exclude)."""
+        return paths.lies_in(self.folder, self.settings.names("archive.exclude"))
+
     def __enter__(self) -> Context:
         return self
 
@@ -54,8 +59,11 @@ def agent(options: argparse.Namespace, chosen: Settings | None = None) -> str:
 
 
 def exists(options: argparse.Namespace) -> bool:
-    """Whether the agent has a store yet; reading an agent without one finds nothing and is no fault."""
-    return os.path.exists(paths.store_path(agent(options)))
+    """Whether the agent has a store yet; reading an agent without one finds nothing and is no fault.
+
+    Raises TenonError when that cannot be seen, which is another thing.
+    """
+    return db.exists(paths.store_path(agent(options)))
 
 
 def reading(options: argparse.Namespace, *, journal: bool = False) -> Context:

@@ -8,12 +8,12 @@ import os
 import time
 from dataclasses import dataclass
 
-from tenon.base import paths
+from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.cli import context, facts
 from tenon.cli.main import reads
 from tenon.store import db, forget, rescue
-from tenon.world import machine, python
+from tenon.world import machine, modes, python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,13 +28,15 @@ EXAMPLES = """
 tenon doctor
 tenon doctor --fix             also mend what can be mended safely
 tenon doctor --deep --json     check every archived turn, for a report
+tenon doctor --clear-faults    after you have read them
 """
 LOW_BYTES = 200_000_000
 LARGE_LOG = 64_000_000
 SOON_DAYS = 7.0
 UNSEEN_S = 3600.0
 STYLE = {"ok": "good", "warn": "warn", "fail": "bad"}
-DOORS = {"session": "session start", "prompt": "prompt", "archive": "archive", "summary": "summary", "tool": "tools", "command": "command"}
+DOORS = {"session": "session start", "prompt": "prompt", "tool": "tools", "command": "command", "turn": "newest turn"}
+INSTALL_PYTHON = "install Python 3.9 or newer so that `python3` runs, or put the folder of one first on your PATH"
 
 
 @dataclass
@@ -53,6 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--deep", action="store_true", help="check the hash of every archived turn, not of a sample")
     parser.add_argument("--fix", action="store_true", help="mend what can be mended: modes, indexes, the log; a damaged store only when you agree")
     parser.add_argument("--yes", action="store_true", help="with --fix: agree to replacing a damaged store by what can be read of it")
+    parser.add_argument("--clear-faults", action="store_true", help="empty the list of faults that were survived")
 
 
 def run(options: argparse.Namespace, out: Out) -> int:
@@ -63,6 +66,10 @@ def run(options: argparse.Namespace, out: Out) -> int:
     def look() -> Facts:
         return facts.gather(here, agent, os.getcwd(), time.time(), python.probe, deep=options.deep)
 
+    if options.clear_faults:
+        noted = len(faults.recent(10_000))
+        faults.clear()
+        out.say(f"cleared {context.counted(noted, 'fault')}")
     found = look()
     if options.fix and mend(found, out, yes=options.yes):
         found = look()
@@ -96,22 +103,47 @@ def report(found: Facts) -> list[Check]:
 
 def mend(found: Facts, out: Out, *, yes: bool) -> bool:
     """Does the safe repairs, says each, and whether there was any."""
-    done = False
+    done = _open_up(found, out)
+    if done:
+        found.exposed = modes.exposed(found.home)
+    tight = False
     for path in found.exposed:
         try:
             os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
         except OSError as error:
             out.say(f"{path}: {error.strerror}")
         else:
-            done = True
-    if done:
+            tight = done = True
+    if tight:
         out.say(f"made {len(found.exposed)} files and folders yours alone")
     store = found.store
+    if store.empty:
+        db.open_store(store.path).close()
+        out.say(f"began the store in {store.path}")
+        return True
     if store.damaged or _is_damaged(store):
         return _replace(found, out, yes=yes) or done
     if store.exists and not store.problem:
         done = _tidy(store, out) or done
     return done
+
+
+def _open_up(found: Facts, out: Out) -> bool:
+    """Gives the user back the use of their own files: what lies in a closed folder shows itself when that is open."""
+    opened: list[str] = []
+    while True:
+        shut = [path for path in modes.closed(found.home) if path not in opened]
+        if not shut:
+            break
+        for path in shut:
+            opened.append(path)
+            try:
+                os.chmod(path, os.stat(path).st_mode & 0o7777 | (0o700 if os.path.isdir(path) else 0o600))
+            except OSError as error:
+                out.say(f"{path}: {error.strerror}")
+    if opened:
+        out.say(f"opened {context.counted(len(opened), 'file or folder', 'files and folders')} to you again")
+    return bool(opened)
 
 
 def _tidy(store: Stored, out: Out) -> bool:
@@ -146,13 +178,12 @@ def _is_damaged(store: Stored) -> bool:
 
 
 def _base(found: Facts) -> list[Check]:
-    started = "isolated" if found.isolated else "not isolated (python3 -I -S starts faster)"
-    checks = [Check("python", "ok", f"Tenon {found.version} on {found.python}, {found.python_file}, {started}")]
+    checks = [Check("python", "ok", f"Tenon {found.version} on {found.python}, {found.python_file}")]
     text = f"SQLite {found.sqlite_version}, FTS5 {'there' if found.fts5 else 'missing'}, trigram {'there' if found.trigram else 'missing (not needed)'}"
     mend_ = "" if found.fts5 else "install a Python whose SQLite has FTS5 (python.org's has)"
     checks.append(Check("sqlite", "ok" if found.fts5 else "fail", text, mend_))
     if found.python3.problem:
-        checks.append(Check("python3", "fail", f"{found.python3.problem}; hooks start by that name", "tenon install"))
+        checks.append(Check("python3", "fail", f"{found.python3.problem}; hooks start by that name", "tenon install" if os.name == "nt" else INSTALL_PYTHON))
     else:
         checks.append(Check("python3", "ok", f"runs: {found.python3.version}, {found.python3.executable}"))
     return checks
@@ -160,7 +191,10 @@ def _base(found: Facts) -> list[Check]:
 
 def _home(found: Facts) -> list[Check]:
     checks = []
-    if found.home_problem:
+    if found.closed:
+        more = f" and {len(found.closed) - 1} more" if len(found.closed) > 1 else ""
+        checks.append(Check("home", "fail", f"{found.closed[0]}{more}: yours, and closed to you by its mode", "tenon doctor --fix"))
+    elif found.home_problem:
         checks.append(Check("home", "fail", found.home_problem, "give yourself the right to write it, or set TENON_HOME to a folder you may write"))
     elif found.exposed:
         more = f" and {len(found.exposed) - 1} more" if len(found.exposed) > 1 else ""
@@ -170,17 +204,28 @@ def _home(found: Facts) -> list[Check]:
     low = found.free_bytes < LOW_BYTES
     checks.append(Check("disk", "warn" if low else "ok", f"{context.size(found.free_bytes)} free", "free some space; nothing stored is lost" if low else ""))
     problem = found.settings_problem
-    checks.append(Check("settings", "warn" if problem else "ok", problem or "understood", f"edit {paths.settings_path()}; `tenon config` shows what holds" if problem else ""))
+    checks.append(Check("settings", "warn" if problem else "ok", problem or "understood", _settings_mend(problem) if problem else ""))
     return checks
 
 
+def _settings_mend(problem: str) -> str:
+    """By name where it is the environment that says something wrong."""
+    wrong = [name for name in map(settings.variable, settings.KNOWN) if f"{name}:" in problem]
+    told = [f"unset {' '.join(wrong)}, or give {'it' if len(wrong) == 1 else 'them'} another value"] if wrong else []
+    if not wrong or paths.settings_path() in problem or "settings.json:" in problem:
+        told.append(f"edit {paths.settings_path()}")
+    return "; ".join(told) + "; `tenon config` shows what holds"
+
+
 def _store(store: Stored, now: float) -> list[Check]:
+    if store.empty:
+        return [Check("store", "warn", f"{store.path} is an empty file; nothing is remembered yet", "tenon doctor --fix (begins it; so does the first session, or `tenon write`)")]
     if not store.exists:
         return [Check("store", "ok", f"nothing is remembered yet; it will be in {store.path}")]
     if store.damaged or _is_damaged(store):
         return [Check("store", "fail", store.problem or f"{store.path} is damaged: {store.damaged[0]}", "tenon doctor --fix (saves what can be read, keeps the damaged file)")]
     if store.problem:
-        return [Check("store", "fail", store.problem, "update the plugin" if "newer" in store.problem else "see the sentence before")]
+        return [Check("store", "fail", store.problem, "update the plugin" if "newer" in store.problem else "tenon doctor --fix")]
     checks = [Check("store", "ok", f"{store.path}, {context.size(store.size)}, schema {store.schema} of {store.newest_schema}")]
     if store.read_only:
         checks.append(Check("writing", "fail", store.read_only, "tenon doctor --fix, after the cause is gone"))
@@ -188,26 +233,48 @@ def _store(store: Stored, now: float) -> list[Check]:
         checks.append(Check("store size", "warn", f"{store.unfinished} took too long and was left unfinished", "run `tenon doctor` again when the machine is idle"))
     if store.log_size > LARGE_LOG:
         checks.append(Check("log", "warn", f"{context.size(store.log_size)} wait in the log beside the store", "tenon doctor --fix"))
-    if store.indexes:
+    if store.read_only and not store.indexes:
+        checks.append(Check("indexes", "warn", "not checked: that needs a store that can be written"))
+    elif store.indexes:
         checks.append(Check("indexes", "fail", "; ".join(f"{table}: {said}" for table, said in store.indexes.items()), "tenon doctor --fix"))
     else:
         checks.append(Check("indexes", "ok", "agree with what is stored"))
-    if store.chain_wrong:
-        few = ", ".join(f"t{turn}" for turn in store.chain_wrong[:5])
-        checks.append(Check("archive", "fail", f"{len(store.chain_wrong)} of {store.chain_checked:,} turns are not as they were written: {few}", "restore the store from a backup; nothing else in it is affected"))
-    else:
-        checks.append(Check("archive", "ok", f"{store.chain_checked:,} turns checked, each as it was written"))
+    checks += _archive(store)
     if store.pragmas:
         said = ", ".join(f"{name} = {value}" for name, value in store.pragmas.items())
         checks.append(Check("sqlite settings", "warn", f"unlike Tenon's: {said}", "keep the store on a local disk; other file systems have no shared memory"))
     return checks
 
 
+def _archive(store: Stored) -> list[Check]:
+    checks = []
+    for changed in store.changed[:5]:
+        few = " ".join(f"t{turn}" for turn in changed.turns[:5])
+        said = f"{len(changed.turns)} of {store.chain_checked:,} turns are not as they were written, all others are: {few} in session {changed.session or '(unknown)'}"
+        way = f"tenon forget {few} (takes what was changed out)"
+        if changed.transcript:
+            way += f"; Claude Code's own transcript is still there: tenon --agent fresh import {quoted(changed.transcript)} reads it into a store of its own"
+        checks.append(Check("archive", "fail", said, way))
+    if store.chain_wrong and not checks:
+        checks.append(Check("archive", "fail", f"{len(store.chain_wrong)} of {store.chain_checked:,} turns are not as they were written", "tenon doctor --deep"))
+    if store.chain_unlinked:
+        said = f"{store.chain_unlinked:,} of {store.chain_checked:,} turns are unlinked: the turn before them was lost, so they cannot be checked"
+        checks.append(Check("archive", "warn", said))
+    return checks or [Check("archive", "ok", f"{store.chain_checked:,} turns checked, each as it was written")]
+
+
+def quoted(path: str) -> str:
+    """The path as a shell reads it."""
+    from shlex import quote
+
+    return f'"{path}"' if os.name == "nt" else quote(path)
+
+
 def _faults(found: Facts) -> list[Check]:
     if not found.faults:
         return [Check("faults", "ok", "none in the last seven days")]
     total = sum(kind.count for kind in found.faults)
-    checks = [Check("faults", "warn", f"{total} in the last seven days; none of them stopped a prompt", f"see below; {paths.faults_path()} has them all, and may be deleted")]
+    checks = [Check("faults", "warn", f"{total} in the last seven days; none of them stopped a prompt", f"tenon doctor --clear-faults, when you have read them; {paths.faults_path()} has them all")]
     for kind in found.faults[:5]:
         times = "once" if kind.count == 1 else f"{kind.count} times"
         checks.append(Check("fault", "warn", f"{kind.door}: {kind.error}: {kind.said} ({times}, last {context.ago(found.now - kind.newest)})"))
@@ -228,7 +295,9 @@ def _hooks(found: Facts) -> list[Check]:
         checks.append(Check("last seen", "warn", said, "claude plugin list (is tenon enabled?), then start a new session"))
     else:
         checks.append(Check("last seen", "ok", told or "no hook yet: they show themselves with the next session"))
-    if found.store.write_key:
+    if found.excluded:
+        checks.append(Check("this folder", "ok", "excluded (archive.exclude): its sessions are neither kept nor recalled"))
+    elif found.store.write_key:
         same = found.store.read_key == found.store.write_key
         said = f"read and written as {found.store.write_key}" if same else f"read as {found.store.read_key} but written as {found.store.write_key}"
         checks.append(Check("this folder", "ok" if same else "fail", said, "" if same else f"tenon alias {found.store.read_key} {found.store.write_key}"))
@@ -240,7 +309,8 @@ def _transcripts(found: Facts) -> list[Check]:
     checks = []
     if found.store.left_out:
         lines = sum(count for _, count in found.store.left_out)
-        said = f"{lines} lines of {len(found.store.left_out)} transcripts were no JSON or too long, and are not in the archive ({found.store.left_out[0][0]})"
+        few = ", ".join(path for path, _ in found.store.left_out[:3]) + (", …" if len(found.store.left_out) > 3 else "")
+        said = f"{lines} lines of {len(found.store.left_out)} transcripts were no JSON or too long, and are not in the archive: {few}"
         checks.append(Check("left out", "warn", said))
     if not waiting.files:
         checks.append(Check("transcripts", "ok", f"all {waiting.all_files:,} are in the archive" if waiting.all_files else "there are none yet"))

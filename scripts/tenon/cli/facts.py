@@ -4,7 +4,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import stat
 import sys
 from dataclasses import dataclass, field
 
@@ -13,9 +12,10 @@ from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.repository import identify
-from tenon.digest import importing
-from tenon.store import archive, db, feeds, figures, health, migrate, places
-from tenon.world import claude_settings, launcher, machine, record
+from tenon.cli.importing import planned
+from tenon.digest import projects
+from tenon.store import db, feeds, figures, health, migrate, places
+from tenon.world import claude_settings, launcher, machine, modes, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,11 +45,21 @@ class Faults:
 
 
 @dataclass
+class Changed:
+    """Turns of one session that are not as they were written, and Claude Code's own transcript of it, «» when that is gone."""
+
+    session: str
+    turns: list[int]
+    transcript: str
+
+
+@dataclass
 class Stored:
-    """The store as far as it can be opened; `problem` says why it cannot."""
+    """The store as far as it can be opened; `problem` says why it cannot. `empty` is a file with nothing in it, and no store yet."""
 
     path: str
     exists: bool = False
+    empty: bool = False
     problem: str = ""
     size: int = 0
     log_size: int = 0
@@ -59,6 +69,8 @@ class Stored:
     indexes: dict[str, str] = field(default_factory=dict)
     chain_checked: int = 0
     chain_wrong: list[int] = field(default_factory=list)
+    chain_unlinked: int = 0
+    changed: list[Changed] = field(default_factory=list)
     pragmas: dict[str, str] = field(default_factory=dict)
     unfinished: str = ""
     read_only: str = ""
@@ -104,7 +116,6 @@ class Facts:
     version: str
     python: str
     python_file: str
-    isolated: bool
     sqlite_version: str
     fts5: bool
     trigram: bool
@@ -119,6 +130,8 @@ class Facts:
     claude: ClaudeCode
     python3: Found
     off: bool
+    closed: list[str] = field(default_factory=list)  # what is the user's own and shut to them
+    excluded: str = ""  # the folder, when archive.exclude names it or one above
 
 
 def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, deep: bool = False) -> Facts:
@@ -126,38 +139,47 @@ def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, 
     library = health.library()
     chosen, problem = _claude_settings(here)
     stored = store_facts(paths.store_path(agent), folder, now, deep=deep)
+    settled = settings.load()
     return Facts(
         now=now,
         version=__version__,
         python=".".join(map(str, sys.version_info[:3])),
         python_file=sys.executable,
-        isolated=bool(sys.flags.isolated and sys.flags.no_site),
         sqlite_version=library.version,
         fts5=library.fts5,
         trigram=library.trigram,
         home=here.tenon_home,
         home_problem=_home_problem(here.tenon_home),
-        exposed=exposed(here.tenon_home),
+        exposed=modes.exposed(here.tenon_home),
         free_bytes=_free(here.tenon_home),
         store=stored,
         faults=recent_faults(now),
         waiting=_waiting(here, stored, chosen, now),
-        settings_problem=settings.load().problem,
+        settings_problem=settled.problem,
         claude=_claude_code(here, chosen, problem),
         python3=probe(["python3"]),
         off=bool(os.environ.get("TENON_DISABLE")),
+        closed=modes.closed(here.tenon_home),
+        excluded=folder if paths.lies_in(folder, settled.names("archive.exclude")) else "",
     )
 
 
 def store_facts(path: str, folder: str, now: float, *, deep: bool) -> Stored:
     """What can be said of the store at the path."""
-    found = Stored(path, os.path.exists(path))
+    found = Stored(path)
+    try:
+        found.exists = db.exists(path)
+    except TenonError as error:
+        found.exists, found.problem = True, str(error)
+        return found
     if not found.exists:
+        found.empty = os.path.exists(path)
         return found
     found.size, found.log_size = _size(path), _size(path + "-wal")
     try:
         with db.open_reader(path) as store:
             store.within(CHECK_S)
+            store.leniently()
             found.schema = migrate.NEWEST
             _read(store, found, deep=deep)
     except TenonError as error:
@@ -167,23 +189,6 @@ def store_facts(path: str, folder: str, now: float, *, deep: bool) -> Stored:
         _troubled(found, error)
     if not found.damaged:
         _write(found, folder, now)
-    return found
-
-
-def exposed(home: str) -> list[str]:
-    """Folders and files below the home that others than the owner can read or write."""
-    if os.name != "posix":
-        return []
-    found: list[str] = []
-    for folder, folders, names in os.walk(home):
-        folders[:] = [name for name in folders if name not in ("bin", "cache")]
-        for path in [folder, *(os.path.join(folder, name) for name in names)]:
-            try:
-                mode = os.lstat(path).st_mode
-            except OSError:
-                continue
-            if not stat.S_ISLNK(mode) and mode & 0o077:
-                found.append(path)
     return found
 
 
@@ -209,11 +214,18 @@ def _read(store: Store, found: Stored, *, deep: bool) -> None:
         return
     found.seen = figures.latest(store)
     found.left_out = feeds.left_out(store)
-    found.chain_checked, found.chain_wrong = archive.verify(store) if deep else health.sample_chain(store, SAMPLE, SAMPLE_S)
+    chain = health.check_chain(store, None if deep else SAMPLE, SAMPLE_S)
+    found.chain_checked, found.chain_wrong, found.chain_unlinked = chain.checked, sorted(chain.wrong), len(chain.unlinked)
+    if chain.wrong:
+        kept = {projects.session_of(path): path for path in reversed(health.transcripts(store)) if not projects.thread_of(path) and os.path.exists(path)}
+        found.changed = [Changed(name, turns, kept.get(name, "")) for name, turns in health.sessions_of(store, chain.wrong).items()]
 
 
 def _write(found: Stored, folder: str, now: float) -> None:
     """What only a writer can see; it waits for nobody and leaves nothing behind."""
+    if not os.access(found.path, os.W_OK):
+        found.read_only = f"{found.path} may only be read"
+        return
     try:
         with db.open_store(found.path, create=False, busy_s=1.0) as store:
             store.within(CHECK_S)
@@ -240,6 +252,8 @@ def _keys(store: Store, folder: str, now: float) -> tuple[str, str]:
 def _troubled(found: Stored, error: sqlite.Error) -> None:
     if "interrupted" in str(error):
         found.unfinished = "a check"
+    elif "readonly" in str(error) or "unable to open" in str(error):
+        found.read_only = db.explain(found.path, error)
     elif not any(word in str(error) for word in db.BUSY):
         found.damaged.append(str(error))
 
@@ -283,12 +297,12 @@ def _waiting(here: Machine, stored: Stored, chosen: dict[str, Any], now: float) 
     if stored.exists and not stored.problem and not stored.damaged:
         try:
             with db.open_reader(stored.path) as store:
-                plan = importing.plan(store, here.claude_home)
+                plan = planned(store, here.claude_home, now)
         except (TenonError, sqlite.Error):
             return found
         found.files, found.all_files, found.size = len(plan.files), len(plan.files) + plan.already, plan.size_bytes
         changed = [file.changed for file in plan.files]
-    elif not stored.exists:
+    elif not stored.exists and not stored.problem:
         for path in _transcripts(here.claude_home):
             status = os.stat(path)
             found.files, found.all_files, found.size = found.files + 1, found.all_files + 1, found.size + status.st_size
@@ -339,6 +353,8 @@ def _manifest_problem(root: str) -> str:
 
 def _missing(here: Machine, chosen: dict[str, Any]) -> list[str]:
     """What `tenon install` wrote and somebody has taken away."""
+    if os.path.isdir(here.tenon_home) and not os.access(here.tenon_home, os.R_OK | os.X_OK):
+        return []  # that the home is closed is said elsewhere
     try:
         kept = record.load(here.tenon_home)
     except TenonError as error:
@@ -352,4 +368,4 @@ def _missing(here: Machine, chosen: dict[str, Any]) -> list[str]:
             value = value.get(key) if isinstance(value, dict) else None
         if value is None or (edit.listed and isinstance(value, list) and edit.value not in value):
             gone.append(f"{'.'.join(edit.keys)} in {edit.path}")
-    return gone
+    return list(dict.fromkeys(gone))

@@ -1,13 +1,17 @@
 """`tenon forget`: memories, turns, a session or a text, for good."""
 from __future__ import annotations
 
+import json
+import os
 import sys
 
 from tenon.base import faults
+from tenon.base.errors import TenonError
 from tenon.cli import context
 from tenon.cli.main import reads
+from tenon.cli.out import is_terminal
 from tenon.digest import summary
-from tenon.store import forget
+from tenon.store import forget, health
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +26,12 @@ HELP = (
     "With --text -, everything that contains a text; the text is typed or piped in, so that it stays out of the shell's history. Shows what would go and asks first."
 )
 EXAMPLES = """
-tenon forget --dry-run m7k2p9qxa         what would go
-tenon forget m7k2p9qxa t1234             one memory and one turn
+tenon forget --dry-run m7k2p9qxab        what would go
+tenon forget m7k2p9qxab t1234            one memory and one turn
 tenon forget --text -                    asks for a text, and forgets whatever contains it
 """
 SHOWN = 40
+READ_BYTES = 1 << 30  # of transcripts that are looked through for a text
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,22 +47,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, out: Out) -> int:
     """0 when it is gone, or nothing was there to forget; 1 when the user said no."""
     if bool(options.refs) == bool(options.text):
-        options.wrong("say what to forget: ids (tenon forget m7k2p9qxa), or a text (tenon forget --text -)")
+        options.wrong("say what to forget: ids (tenon forget m7k2p9qxab), or a text (tenon forget --text -)")
     texts = [_text(out)] if options.text else []
     if texts and not context.exists(options):
         out.say("Nothing is remembered yet, so nothing contains that text.")
         return 0
     with context.writing(options, create=False) as here:
+        here.store.leniently()  # a turn that was tampered with can be forgotten too
         refs = forget.matching(here.store, texts[0]) if texts else list(options.refs)
         if not refs:
             out.say("Nothing that is stored contains that text. (Keys and passwords are taken out before anything is stored.)")
+            _still(here, texts, out)
             return 0
         lines = forget.preview(here.store, refs)
+        if all(line.endswith(" was forgotten before") for line in lines):
+            out.say(f"Nothing to forget: {', '.join(lines)}.")
+            return 0
         if not out.json:
             _show(lines, options.dry_run, out)
         if options.dry_run:
             _record(lines, False, out)
             return 0
+        if texts and not options.yes and not is_terminal(sys.stdin):
+            raise TenonError("the text came through stdin, so there is nobody to ask on it; add --yes (--dry-run shows what would go)")
         if not out.confirm("Forget this for good?", options.yes):
             out.say("Nothing was forgotten.")
             return 1
@@ -67,6 +79,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
 
 
 def _forget(here: Context, refs: Sequence[str], reason: str, texts: Sequence[str], out: Out) -> None:
+    if health.changed(here.store, refs):
+        forget.rebuild(here.store)  # words come out of the index by what is stored, so the two must agree first
     for session in forget.forget(here.store, refs, reason, here.now, texts):
         summary.write(here.store, session, "", here.now)
     clean = forget.checkpoint(here.store)
@@ -74,10 +88,36 @@ def _forget(here: Context, refs: Sequence[str], reason: str, texts: Sequence[str
         faults.clear()
     if not out.json:
         out.line("Forgotten. It is gone from memories, index and summaries, and will not be written again.")
-        if any(ref.startswith("t") for ref in refs):
+        if not _still(here, texts, out) and any(ref.startswith("t") for ref in refs):
             out.say("Claude Code's own transcript of that session still has it, until Claude Code cleans it up or you delete it.")
     if not clean:
         out.say("Another process is reading the store, so its log still holds the old pages; they go when that process ends.")
+
+
+def _still(here: Context, texts: Sequence[str], out: Out) -> bool:
+    """Names Claude Code's own transcripts that contain a text, and whether there were any; so much and no more of them is read."""
+    found: list[str] = []
+    left = READ_BYTES
+    forms = {form.lower() for text in texts for form in (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])}
+    for path in health.transcripts(here.store) if forms else []:
+        try:
+            size = os.path.getsize(path)
+            if size > left:
+                out.say(f"Not all of Claude Code's transcripts were looked through for the text; {path} is the first that was not.")
+                break
+            left -= size
+            with open(path, encoding="utf-8", errors="replace") as file:
+                if any(form in line.lower() for line in file for form in forms):
+                    found.append(path)
+        except OSError:
+            continue  # cleaned up by Claude Code
+    if found:
+        out.say("Claude Code's own transcript of that session still has it, until Claude Code cleans it up or you delete it:")
+    for path in found[:SHOWN]:
+        out.say(f"  {path}")
+    if len(found) > SHOWN:
+        out.say(f"  and {len(found) - SHOWN:,} more")
+    return bool(found)
 
 
 def _show(lines: Sequence[str], dry_run: bool, out: Out) -> None:

@@ -32,6 +32,10 @@ tenon import --since 2026-01-01      what was changed since
 """
 PLAIN_S = 5.0  # between two lines of progress where no bar can be drawn
 BAR = 24
+UNFINISHED_S = 3600.0
+LONGEST_REST = 8 << 20
+BEGINNING = 1 << 16  # bytes in which a transcript says its folder
+FOLDER = r'"cwd":\s*("(?:[^"\\]|\\.)*")'
 
 
 class Progress:
@@ -85,9 +89,27 @@ def run(options: argparse.Namespace, out: Out) -> int:
     with context.writing(options) as here:
         plan = _plan(here.store, home, below, since)
         if not plan.files:
-            _told(out, plan, Report(), 0, 0.0)
+            _told(out, plan, Report(), 0, 0.0, since=options.since)
             return 0
-        return _read(here.store, plan, out)
+        return _read(here.store, plan, out, here.settings.names("archive.exclude"))
+
+
+def planned(store: Store, home: str, now: float, *, since: float | None = None) -> Plan:
+    """What is to be read. A transcript counts as read when its rest is a last line that nobody has gone on with for an hour."""
+    plan = importing.plan(store, home, since=since)
+    files = [file for file in plan.files if now - file.changed < UNFINISHED_S or not _broken_off(file)]
+    return importing.Plan(files, plan.already + len(plan.files) - len(files))
+
+
+def _broken_off(file: File) -> bool:
+    if file.size - file.read > LONGEST_REST:
+        return False
+    try:
+        with open(file.path, "rb") as opened:
+            opened.seek(file.read)
+            return b"\n" not in opened.read(LONGEST_REST)
+    except OSError:
+        return False
 
 
 def located(given: str) -> tuple[str, str]:
@@ -134,7 +156,7 @@ def _duration(seconds: float) -> str:
 
 
 def _plan(store: Store, home: str, below: str, since: float | None) -> Plan:
-    plan = importing.plan(store, home, since=since)
+    plan = planned(store, home, time.time(), since=since)
     if not below:
         return plan
     stem = os.path.splitext(below)[0] + os.sep  # a transcript's sub-agents lie in the folder of its name
@@ -162,7 +184,7 @@ def _dry(options: argparse.Namespace, out: Out, home: str, below: str, since: fl
         )
 
 
-def _read(store: Store, plan: Plan, out: Out) -> int:
+def _read(store: Store, plan: Plan, out: Out, exclude: Sequence[str]) -> int:
     progress = Progress(out, plan.size_bytes, time.monotonic)
     report = Report()
     problems: list[str] = []
@@ -180,7 +202,8 @@ def _read(store: Store, plan: Plan, out: Out) -> int:
         out.say("Stopped; what was read so far is kept. `tenon import` goes on from here.")
         return 130
     progress.end()
-    _told(out, plan, report, len(problems), progress.clock() - progress.began)
+    excluded = sum(paths.lies_in(folder, exclude) for folder in map(_folder, plan.files if exclude else ()) if folder)
+    _told(out, plan, report, len(problems), progress.clock() - progress.began, excluded=excluded)
     for problem in problems[:10]:
         out.say(f"  {problem}")
     return 1 if problems and not report.new else 0
@@ -193,12 +216,28 @@ def _session(store: Store, session: str, files: Sequence[File], progress: Progre
     return report
 
 
-def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float) -> None:
+def _folder(file: File) -> str:
+    """The folder that a transcript begins in, «» when it does not say."""
+    import json
+    import re
+
+    try:
+        with open(file.path, "rb") as opened:
+            found = re.search(FOLDER, opened.read(BEGINNING).decode("utf-8", "replace"))
+        return str(json.loads(found.group(1))) if found else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float, *, excluded: int = 0, since: str = "") -> None:
     if out.json:
         out.record(
             {"files": len(plan.files), "sessions": plan.sessions, "bytes": plan.size_bytes, "turns": report.new, "left_out": report.left_out,
-             "already": plan.already, "problems": problems, "seconds": round(seconds, 2)}
+             "already": plan.already, "excluded": excluded, "problems": problems, "seconds": round(seconds, 2)}
         )  # fmt: skip
+        return
+    if not plan.files and not plan.already and since:
+        out.line(f"Nothing to bring along: there is no transcript since {since}.")
         return
     if not plan.files:
         out.line(
@@ -206,5 +245,9 @@ def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float) -
         )
         return
     out.line(f"{report.new:,} new turns from {len(plan.files):,} transcripts of {plan.sessions:,} sessions in {_duration(seconds)}.")
+    if excluded:
+        out.line(f"{context.counted(excluded, 'transcript')} excluded (archive.exclude), so nothing of {'it' if excluded == 1 else 'them'} is kept.")
+    elif not report.new and not problems and not report.left_out:
+        out.line("Nothing in them was new: their turns are in the archive already, or they hold none.")
     if report.left_out:
         out.line(f"{report.left_out:,} lines were left out (not JSON, or too long); `tenon doctor` says where.")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tenon.world.record import Record
 
 HELP = """Sets up what the plugin cannot do by itself: the command `tenon` in your terminal, a status line, and a rule that
-lets Claude use the memory tools without asking each time. Each change outside Tenon's own folder is asked for first and
+lets Claude use the memory tools, all but forgetting, without asking each time. Each change outside Tenon's own folder is asked for first and
 can be taken back with `tenon uninstall`. Safe to repeat."""
 EXAMPLES = """tenon install                  ask for each change
 tenon install --dry-run        only say what would be changed
@@ -33,13 +33,14 @@ NOT_COPIED = ("tests", "bench", ".git", ".github", ".ci", ".cache", ".venv", "ve
 class Step:
     """One thing to set up: what it is, what to ask, and how to do it; without `act` there is nothing to do, and `note` says why."""
 
-    __slots__ = ("name", "ask", "act", "note")
+    __slots__ = ("name", "ask", "act", "note", "wrong")
 
-    def __init__(self, name: str, *, ask: str = "", act: Callable[[], None] | None = None, note: str = "") -> None:
+    def __init__(self, name: str, *, ask: str = "", act: Callable[[], None] | None = None, note: str = "", wrong: bool = False) -> None:
         self.name = name
         self.ask = ask
         self.act = act
         self.note = note
+        self.wrong = wrong  # something that only the user can set right
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,23 +64,23 @@ def install(here: Machine, options: argparse.Namespace, out: Out, probe: Probe) 
     """The exit code: 0 when everything is as it should be or was declined, 1 when something could not be done."""
     kept = record.load(here.tenon_home)
     steps = plan(here, kept, options, probe)
-    agreed: list[Step] = []
-    for step in steps:
-        if step.act is None or options.dry_run:
-            out.line(f"{step.name}: {step.note if step.act is None else 'would ' + step.ask}")
-        elif out.confirm(f"{step.name}: {step.ask}?", options.yes):
-            agreed.append(step)
-        else:
-            out.line(f"{step.name}: left as it is")
-    failed = 0
+    agreed = [step for step in steps if step.act is not None and not options.dry_run and out.confirm(f"{step.name}: {step.ask}?", options.yes)]
     if agreed:
         kept.make_folder(here.tenon_home)
     if agreed or (kept.root and kept.root != here.root and not options.dry_run):
         kept.root = here.root
         kept.save()
-    for step in agreed:
-        failed += not _done(step, out)
-    _closing(here, options, out, agreed)
+    failed = 0
+    for step in steps:  # one line each, in their order
+        if step in agreed:
+            failed += not _done(step, out)
+        elif step.act is None:
+            out.line(f"{step.name}: {step.note}")
+            failed += step.wrong and not options.dry_run
+        else:
+            out.line(f"{step.name}: {'would ' + step.ask if options.dry_run else 'left as it is'}")
+    _closing(here, options, out)
+    _findable(here, out, agreed)
     return 1 if failed else 0
 
 
@@ -109,13 +110,16 @@ def _done(step: Step, out: Out) -> bool:
     return True
 
 
-def _closing(here: Machine, options: argparse.Namespace, out: Out, agreed: list[Step]) -> None:
+def _findable(here: Machine, out: Out, agreed: list[Step]) -> None:
     if any(step.name == "command" for step in agreed):
         other = launcher.shadow(here)
         if not here.on_path(here.bin_dir):
             out.line(f"{here.bin_dir} is not on your PATH: add it there, or start {here.link} by its whole name")
         elif other:
             out.line(f"another program of this name comes first on your PATH: {other}")
+
+
+def _closing(here: Machine, options: argparse.Namespace, out: Out) -> None:
     try:
         settings = claude_settings.read(here.settings)
     except TenonError:
@@ -166,13 +170,18 @@ def _status_line(here: Machine, kept: Record) -> Step:
 def _permission(here: Machine, kept: Record) -> Step:
     allowed = claude_settings.read(here.settings).get("permissions")
     listed = allowed.get("allow") if isinstance(allowed, dict) else None
-    if isinstance(listed, list) and machine.RULE in listed:
-        return Step("permission", note="Claude may use the memory tools without asking")
+    held = listed if isinstance(listed, list) else []
+    if machine.SERVER + "*" in held:
+        return Step("permission", note=f"Claude may use every memory tool without asking, forgetting included ({machine.SERVER}* in {here.settings})")
+    if all(rule in held for rule in machine.RULES):
+        return Step("permission", note="Claude may use the memory tools without asking, all but memory_forget")
 
     def act() -> None:
-        _edit(kept, claude_settings.plan_add(here.settings, ["permissions", "allow"], machine.RULE))
+        for rule in machine.RULES:
+            _edit(kept, claude_settings.plan_add(here.settings, ["permissions", "allow"], rule))
 
-    return Step("permission", ask=f"add {machine.RULE} to permissions.allow in {here.settings}, so that recall does not ask each time", act=act)
+    ask = f"add ten of the eleven memory tools to permissions.allow in {here.settings}, so that only memory_forget asks each time"
+    return Step("permission", ask=ask, act=act)
 
 
 def _undone(here: Machine, kept: Record) -> list[claude_settings.Edit]:
@@ -206,14 +215,14 @@ def _python(here: Machine, kept: Record, probe: Probe) -> Step:
     if not found.problem:
         return Step("python3", note=f"is {found.version}, {found.executable}")
     if not here.windows:
-        return Step("python3", note=f"{found.problem}. Hooks start by that name: install Python 3.9 or newer so that `python3` runs")
+        return Step("python3", note=f"{found.problem}. Hooks start by that name: install Python 3.9 or newer so that `python3` runs, or put one first on your PATH", wrong=True)
     other = next((other for other in (probe(["py", "-3"]), probe(["python"])) if not other.problem), None)
     if other is None:
-        return Step("python3", note=f"{found.problem}. Hooks start by that name: install Python from python.org, then run `tenon install` again")
+        return Step("python3", note=f"{found.problem}. Hooks start by that name: install Python from python.org, then run `tenon install` again", wrong=True)
     target = python.twin(other.executable)
     if os.path.exists(target):
         note = f"{found.problem}. {target} is there: put its folder first on your PATH, and switch off python3 under Settings > Apps > App execution aliases"
-        return Step("python3", note=note)
+        return Step("python3", note=note, wrong=True)
 
     def act() -> None:
         made = python.make_twin(other.executable)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from errno import EFBIG, EIO, ENOSPC
 
 import tenon
 from tenon.base import faults, paths
@@ -58,6 +59,7 @@ class Layout(argparse.RawDescriptionHelpFormatter):
 def main(arguments: Sequence[str]) -> int:
     """The exit code of a command line, given without the program's name."""
     out = output.make(_given(arguments, "--color") or "auto")
+    arguments = _in_words(arguments)
     verb = _verb(arguments)
     try:
         try:
@@ -78,6 +80,12 @@ def main(arguments: Sequence[str]) -> int:
         return 130
     except TenonError as error:
         out.say(f"{_name(verb)}: {error}")
+        return 1
+    except OSError as error:
+        if error.filename is not None or error.errno not in (ENOSPC, EFBIG, EIO):
+            return _failed(out, verb, _given(arguments, "--agent"), error)
+        _silence()
+        out.notes.write(f"{_name(verb)}: the output cannot be written ({error.strerror}); free some space, or send it elsewhere\n")
         return 1
     except Exception as error:  # noqa: BLE001 - the one broad catch of this door
         return _failed(out, verb, _given(arguments, "--agent"), error)
@@ -119,6 +127,22 @@ def described(module: Any) -> str:
 def reads(parser: argparse.ArgumentParser) -> None:
     """Adds what every reading verb understands."""
     parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+
+
+def count(text: str) -> int:
+    """A number of things from 1 up, as an argument's type."""
+    found = int(text)
+    if found < 1:
+        raise argparse.ArgumentTypeError(f"{text} is too few; it is 1 or more")
+    return found
+
+
+def _in_words(arguments: Sequence[str]) -> Sequence[str]:
+    """The command line with `help`, `help VERB` and `version` in the form that is parsed."""
+    first = arguments[0] if arguments else ""
+    if first == "version":
+        return ["--version", *arguments[1:]]
+    return [*arguments[1:], "-h"] if first == "help" else arguments
 
 
 def _everywhere(parser: argparse.ArgumentParser, *, first: bool) -> None:

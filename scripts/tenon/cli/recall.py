@@ -7,10 +7,10 @@ from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.text import cut
 from tenon.cli import context
-from tenon.cli.main import reads
+from tenon.cli.main import count, reads
 from tenon.recall import injection
 from tenon.recall.recall import described, recall
-from tenon.store import exchanges, journal, memories, places, search
+from tenon.store import exchanges, journal, memories, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ HELP = (
 EXAMPLES = """
 tenon recall how do we deploy                what is remembered here about deploying
 tenon recall --archive "staging password"    also what was only said, word for word
-tenon recall --id m7k2p9qxa                  one memory, with its history and where it came from
+tenon recall --id m7k2p9qxab                 one memory, with its history and where it came from
 tenon recall --id t1234                      one exchange of the archive, whole
 """
 
@@ -38,7 +38,7 @@ tenon recall --id t1234                      one exchange of the archive, whole
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
     parser.add_argument("cue", nargs="*", metavar="CUE", help="what to recall; any words")
-    parser.add_argument("-k", type=int, default=8, metavar="N", help="at most so many hits (8)")
+    parser.add_argument("-k", type=count, default=8, metavar="N", help="at most so many hits (8)")
     parser.add_argument("--tier", choices=sorted(memories.TIERS), default="", help="only short-term or long-term memories")
     parser.add_argument(
         "--kind", action="append", default=[], choices=memories.KINDS, metavar="KIND", help="only of this kind; may be repeated: " + ", ".join(memories.KINDS)
@@ -92,7 +92,7 @@ def _note(here: Context, found: Recall) -> None:
 
 def _hit(here: Context, hit: Hit, out: Out, explain: bool) -> None:
     found = hit.candidate
-    other = search.counterpart(here.store, found) if found.tier == "archive" else ""
+    other = found.other_text
     if out.json:
         told = described(hit)
         if other:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 HELP = "Strengthens memories that proved right: one citation more, and fresh again. One that had faded comes back."
 EXAMPLES = """
-tenon reinforce m7k2p9qxa
-tenon reinforce --factor 1.5 m7k2p9qxa m2qq7vd3b
+tenon reinforce m7k2p9qxab
+tenon reinforce --factor 1.5 m7k2p9qxab m2qq7vd3bc
 """
 
 
@@ -29,10 +29,14 @@ def run(options: argparse.Namespace, out: Out) -> int:
     """0 when all of them are stronger."""
     with context.writing(options, create=False) as here, here.store.transaction():
         for ref in options.refs:
-            per_day = here.per_day[memories.get(here.store, ref).tier]
+            old = memories.get(here.store, ref)
+            per_day = here.per_day[old.tier]
+            before = old.strength_at(here.now, per_day)
             found = memories.reinforce(here.store, ref, here.now, factor=options.factor, per_day=per_day)
             if out.json:
                 out.record({"id": found.ref, "strength": round(found.strength, 3), "citations": found.citations})
+            elif found.strength - before < 0.005:
+                out.line(f"{found.ref}  is at full strength already ({found.strength:.2f}); it is fresh again, and proved right {context.counted(found.citations, 'time')} now")
             else:
                 out.line(f"{found.ref}  strength {found.strength:.2f}, proved right {context.counted(found.citations, 'time')}")
     return 0

@@ -22,7 +22,8 @@ EXAMPLES = """
 tenon status
 tenon status --repo ~/work/api --json
 """
-SEEN = {"session": "session start", "prompt": "prompt", "archive": "archive", "summary": "summary", "tool": "model's tools", "command": "command line"}
+SEEN = {"session": "session start", "prompt": "prompt", "tool": "model's tools", "command": "command", "turn": "newest turn", "summary": "newest summary"}
+EXCLUDED = "excluded (archive.exclude): its sessions are neither kept nor recalled"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,23 +35,30 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, out: Out) -> int:
     """0, also before anything is stored."""
     if not context.exists(options):
+        if is_excluded(options.repo or os.getcwd()):
+            out.say(f"This folder is {EXCLUDED}.")
         out.say(f"Nothing is remembered yet. It will be in {paths.agent_folder(context.agent(options))}.")
         return 0
     with context.reading(options) as here:
         if out.json:
-            out.record({"agent": here.agent, **facts(here.store, here.repository, here.now)})
+            out.record({"agent": here.agent, **facts(here.store, here.repository, here.now, excluded=here.excluded)})
         else:
-            for line in _told(facts(here.store, here.repository, here.now), here.now):
+            for line in _told(facts(here.store, here.repository, here.now, excluded=here.excluded), here.now):
                 out.line(line)
     return 0
 
 
 def lines(store: Store, folder: str, now: float) -> list[str]:
     """The status of the folder's repository, line by line."""
-    return _told(facts(store, places.find(store, folder), now), now)
+    return _told(facts(store, places.find(store, folder), now, excluded=is_excluded(folder)), now)
 
 
-def facts(store: Store, repository: int | None, now: float) -> dict[str, Any]:
+def is_excluded(folder: str) -> bool:
+    """Whether the sessions of the folder are neither kept nor recalled."""
+    return paths.lies_in(folder, settings.load().names("archive.exclude"))
+
+
+def facts(store: Store, repository: int | None, now: float, *, excluded: bool = False) -> dict[str, Any]:
     """The status as plain data; times are ISO 8601, UTC."""
     here, whole = figures.count(store, repository), figures.count(store, everywhere=True)
     tokens, turns = exchanges.pending_size(store, repository)
@@ -59,6 +67,7 @@ def facts(store: Store, repository: int | None, now: float) -> dict[str, Any]:
     day = [fault for fault in noted if isinstance(fault.get("at"), (int, float)) and now - float(str(fault["at"])) < context.DAY_S]
     return {
         "repository": places.key(store, repository) or None,
+        "excluded": excluded,
         "here": _figures(here),
         "agent_wide": figures.agent_wide(store),
         "all": {**_figures(whole), "repositories": figures.repositories(store), "bytes": _size(store.path)},
@@ -96,9 +105,13 @@ def _told(found: dict[str, Any], now: float) -> list[str]:
         ("last seen", _seen(found["last_seen"], now)),
         ("faults", f"{found['faults']['last_day']} in the last day" + (f", newest: {found['faults']['newest']}; `tenon doctor`" if found["faults"]["last_day"] else "")),
     ]  # fmt: skip
+    if found["excluded"]:
+        told.insert(1, ("this folder", EXCLUDED))
+    elif found["repository"] is None and whole["repositories"]:
+        told.insert(1, ("", "Was it moved or renamed, or its remote changed? `tenon alias` joins it to what was kept (`tenon alias OLD .`)."))
     if found["settings_problem"]:
         told.append(("settings", found["settings_problem"]))
-    return [f"{name + ':':17}{text}" for name, text in told]
+    return [f"{name + ':' if name else '':17}{text}" for name, text in told]
 
 
 def _seen(latest: dict[str, str], now: float) -> str:

@@ -48,7 +48,7 @@ def line(folder: str, agent: str, now: float) -> str:
     """The line for a folder: «tenon 42 memories · 17 to digest · 1 fault»."""
     path = paths.store_path(agent)
     told: list[str] = []
-    if os.path.exists(path):
+    if db.exists(path):
         with db.open_reader(path, busy_s=0.1) as store:
             store.within(LOOK_S)
             repository = places.find(store, folder)

@@ -2,12 +2,10 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 
 from tenon.base import paths
 from tenon.base.errors import TenonError
-from tenon.cli import install
+from tenon.cli import agents, context, install
 from tenon.world import claude_settings, launcher, machine, record
 
 TYPE_CHECKING = False
@@ -47,8 +45,10 @@ def uninstall(here: Machine, options: argparse.Namespace, out: Out) -> int:
     """The exit code: 0 also when nothing was installed."""
     kept = record.load(here.tenon_home)
     agent = paths.agent_name(options.purge) if options.purge else ""
-    if agent and not os.path.isdir(paths.agent_folder(agent)):
-        raise TenonError(f"there is no agent '{agent}'; `tenon agents` lists them")
+    if agent:
+        agents.known(agent)
+    if agent and not options.dry_run:
+        agents.agreed(agent, out)  # before anything is taken away
     if kept.is_empty() and not os.path.exists(kept.path):
         out.line("nothing was installed by `tenon install`")
     elif options.dry_run or out.confirm(_question(kept), options.yes):
@@ -56,14 +56,16 @@ def uninstall(here: Machine, options: argparse.Namespace, out: Out) -> int:
     else:
         out.line("nothing was taken away")
         return 0
-    if agent:
-        _purge(agent, out, dry=options.dry_run)
+    if agent and options.dry_run:
+        out.line(f"{paths.agent_folder(agent)}: would be deleted with all that '{agent}' remembers")
+    elif agent:
+        agents.delete(agent, out)
     _closing(here, kept, out, dry=options.dry_run)
     return 0
 
 
 def _question(kept: Record) -> str:
-    things = [".".join(edit.keys) + " in " + edit.path for edit in kept.edits] + list(kept.links)
+    things = list(dict.fromkeys(".".join(edit.keys) + " in " + edit.path for edit in kept.edits)) + list(kept.links)
     if kept.files:
         things.append(f"{len(kept.files)} copied files")
     return "take away " + (", ".join(things) or "Tenon's launcher") + "?"
@@ -71,10 +73,14 @@ def _question(kept: Record) -> str:
 
 def _take_back(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
     """Newest first: each edit finds the file as it left it. What is done is struck from the record at once."""
+    said = ""
     for edit in reversed(kept.edits[:]):
         how = claude_settings.take(edit, dry=dry)
         told = "would be taken out" if dry and how in ("restored", "removed") else TOLD[how]
-        out.line(f"{'.'.join(edit.keys)} in {edit.path}: {told}")
+        line = f"{'.'.join(edit.keys)} in {edit.path}: {told}"
+        if line != said:  # the rules are an edit each
+            out.line(line)
+        said = line
         if not dry:
             kept.edits.remove(edit)
             kept.save()
@@ -89,26 +95,16 @@ def _take_back(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
         if kept.files:
             out.line(f"{len(kept.files)} copied files would be removed, those you changed would stay")
         return
-    for path in install.drop_files(kept):
+    copied, place = len(kept.files), os.path.commonpath(list(kept.files)) if kept.files else ""
+    stayed = install.drop_files(kept)
+    if copied:
+        out.line(f"{place}: {context.counted(copied - len(stayed), 'file')} removed")
+    for path in stayed:
         out.line(f"{path}: has been changed since and stays")
     for path in (here.launcher, kept.path):
         if os.path.exists(path):
             os.remove(path)
     kept.drop_folders()
-
-
-def _purge(agent: str, out: Out, *, dry: bool) -> None:
-    folder = paths.agent_folder(agent)
-    if dry:
-        out.line(f"{folder}: would be deleted with all that '{agent}' remembers")
-        return
-    out.say(f"This deletes everything that the agent '{agent}' remembers, in {folder}. Type the agent's name to go on:")
-    if sys.stdin.readline().strip() != agent:
-        raise TenonError(f"that is not '{agent}', so its memories stay in {folder}")
-    if os.path.islink(folder):
-        raise TenonError(f"{folder} is a symbolic link; remove what it points to by hand")
-    shutil.rmtree(folder)
-    out.line(f"{folder}: deleted")
 
 
 def _closing(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from tenon.base.errors import TenonError
 from tenon.base.text import cut
 from tenon.cli import context
-from tenon.cli.main import reads
+from tenon.cli.main import count, reads
 from tenon.cli.recall import standing
 from tenon.recall.recall import recall
 from tenon.store import exchanges, journal, memories, places
@@ -25,9 +25,9 @@ HELP = (
     "with --cue, how it fares against a prompt. The journal goes back thirty days and holds no prompts."
 )
 EXAMPLES = """
-tenon why                                     the last five recalls
-tenon why --session 3f0c…                     those of one session
-tenon why m7k2p9qxa --cue "how do we deploy"  why this memory would come up for that prompt, or not
+tenon why                                      the last five recalls
+tenon why --session 3f0c…                      those of one session
+tenon why m7k2p9qxab --cue "how do we deploy"  why this memory would come up for that prompt, or not
 """
 EVENTS = {
     "prompt": "with a prompt", "session": "at a session's start", "tool": "asked for by the model", "command": "asked for by you",
@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ref", nargs="?", default="", metavar="REF", help="a memory (m…) or a turn (t…)")
     parser.add_argument("--session", default="", metavar="ID", help="only what this session was shown")
     parser.add_argument("--cue", default="", metavar="PROMPT", help="with an id: how it answers this prompt")
-    parser.add_argument("-n", type=int, default=5, metavar="N", help="at most so many entries (5)")
+    parser.add_argument("-n", type=count, default=5, metavar="N", help="at most so many entries (5)")
     context.arguments(parser)
     reads(parser)
 
@@ -48,11 +48,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, out: Out) -> int:
     """0, also when nothing was injected yet."""
     if options.cue and not options.ref:
-        options.wrong('--cue goes with an id: tenon why m7k2p9qxa --cue "how do we deploy"')
+        options.wrong('--cue goes with an id: tenon why m7k2p9qxab --cue "how do we deploy"')
     if not context.exists(options) and not options.ref:
         out.say("Nothing is remembered yet, so nothing was put in front of the model.")
         return 0
     with context.reading(options) as here:
+        if options.session and exchanges.session_number(here.store, options.session) is None and not journal.entries(here.store, options.session, 1):
+            raise TenonError(f"there is no session '{options.session}'; ids of sessions are as Claude Code gives them, and `tenon why` shows them")
         if not options.ref:
             found = journal.entries(here.store, options.session, options.n)
         else:
@@ -134,10 +136,13 @@ def _entry(store: Store, entry: Entry, ref: str, out: Out) -> None:
         told = [{"id": ref, "score": float(score) if score else None, "parts": parts} for ref, score, parts in hits]
         out.record({"at": context.iso(entry.at), "event": entry.event, "session": entry.session, "words": entry.words, "chars": entry.chars, "hits": told})
         return
-    count = context.counted(len(entry.hits), "item") + (f", {entry.chars:,} characters" if entry.chars else "")
-    words = f", {entry.about}" if entry.about else ""
-    session = f", session {entry.session}" if entry.session else ""
-    out.line(f"{out.styled('strong', context.date(entry.at))}  {EVENTS.get(entry.event, entry.event)}: {count}{words}{session}")
+    told_of = [
+        context.counted(len(entry.hits), "item") if entry.hits or not entry.chars else "",
+        f"{entry.chars:,} characters" if entry.chars else "",
+        entry.about,
+        f"session {entry.session}" if entry.session else "",
+    ]
+    out.line(f"{out.styled('strong', context.date(entry.at))}  {EVENTS.get(entry.event, entry.event)}: {', '.join(filter(None, told_of))}")
     for found, score, parts in hits:
         if not ref:
             out.line(f"    {found}  {cut(_text(store, found), 100)}")

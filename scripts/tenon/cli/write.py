@@ -25,7 +25,7 @@ git log -1 --format=%B | tenon write --kind decision --reason "the commit says s
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
-    parser.add_argument("text", metavar="TEXT", help="what to remember, or - to read it from stdin")
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="what to remember, or - to read it from stdin")
     parser.add_argument("--tier", choices=sorted(memories.TIERS), default="", help="short or long (long when there is a reason, else short)")
     parser.add_argument("--kind", choices=memories.KINDS, default="fact", metavar="KIND", help="fact by default; else " + ", ".join(memories.KINDS[1:]))
     parser.add_argument("--reason", default="", help="why it is true: how it was verified, or who decided it")
@@ -42,7 +42,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, out: Out) -> int:
     """0 when it is remembered."""
-    text = sys.stdin.read().lstrip("\ufeff") if options.text == "-" else options.text
+    if not options.text:
+        options.wrong('say what to remember: tenon write "Staging is deployed on Fridays"')
+    text = sys.stdin.read().lstrip("\ufeff") if options.text == ["-"] else " ".join(options.text)
     tier = memories.TIERS[options.tier] if options.tier else "long" if options.reason.strip() else "short"
     if tier == "long" and options.origin == "outside":
         raise TenonError("what comes from outside begins as short-term; confirm it and write it as your own, or leave --tier out")
@@ -55,8 +57,11 @@ def run(options: argparse.Namespace, out: Out) -> int:
             memories.supersede(here.store, options.supersedes, ref, here.now)
         where = "every repository of this agent" if options.agent_wide else places.key(here.store, here.repository)
         tier = memories.get(here.store, ref).tier
+        excluded = here.excluded and not options.agent_wide
     if out.json:
         out.record({"id": ref, "new": new, "tier": tier, "type": options.kind, "repository": None if options.agent_wide else where})
     else:
         out.line(f"{ref}  {tier} · {options.kind} · {where}" if new else f"{ref}  was known already; it is fresh again")
+    if excluded:
+        out.say("This folder is excluded (archive.exclude): it is remembered, but no session here recalls it.")
     return 0

@@ -85,14 +85,20 @@ def plan(store: Store, claude_home: str, *, since: float | None = None) -> Plan:
 def run(store: Store, files: Sequence[File], *, on_progress: Callable[[int, int, int, str], None], now_fn: Callable[[], float]) -> capture.Report:
     """What was archived of the planned files. May be stopped at any point and run again.
 
+    A file of which a whole slice read nothing is left, with a sentence in the report.
+
     `on_progress(done_bytes, total_bytes, turns, path)` is called several times a second.
     """
     total = sum(file.size - file.read for file in files)
     done = 0
     report = capture.Report()
     for file in files:
+        reached = _reached(store, file.path)
         while True:
             part = capture.capture_file(store, file.path, now=now_fn(), budget_s=SLICE_S)
+            last, reached = reached, _reached(store, file.path)
+            if not part.finished and not part.problem and reached == last:
+                part.problem = f"{file.path} could not be read on from byte {max(reached[1:])}: {SLICE_S} s brought nothing; `tenon import` tries again"
             over, part.finished = part.finished, part.finished or not part.problem
             report.add(part)
             if over or part.problem:
@@ -102,6 +108,13 @@ def run(store: Store, files: Sequence[File], *, on_progress: Callable[[int, int,
         done += file.size - file.read
         on_progress(done, total, report.new, file.path)
     return report
+
+
+def _reached(store: Store, path: str) -> tuple[str, int, int]:
+    """What moves when a file is read: which file it is, the position, and how far an over-long line was passed over."""
+    path = os.path.realpath(path)
+    offset, file, _ = feeds.position(store, path)
+    return file, offset, feeds.notes(store, path)[2]
 
 
 def _transcripts(top: str) -> Iterator[str]:

@@ -1,6 +1,9 @@
 """The lines of a file that may be of any size and is being written, and their order by parent and child."""
 from __future__ import annotations
 
+import os
+from hashlib import sha256
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -10,42 +13,54 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20  # bytes of one read
 LONGEST = 4 << 20  # bytes of a line that is kept
+TAIL = 256  # bytes that tell whether a file is still the one that was read
 
 
 class Line:
-    """A line on its way: where it begins and ends in the file, what it says (None: nothing), whether it is left out."""
+    """A line on its way: where it begins and ends in the file, its bytes until they are read (None: too long to hold).
 
-    __slots__ = ("first", "after", "entry", "left_out")
+    Then what it says (None: nothing), and whether it is left out.
+    """
 
-    def __init__(self, first: int, after: int, entry: Entry | None, left_out: bool) -> None:
+    __slots__ = ("first", "after", "raw", "entry", "left_out")
+
+    def __init__(self, first: int, after: int, raw: bytes | None) -> None:
         self.first = first
         self.after = after
-        self.entry = entry
-        self.left_out = left_out
+        self.raw = raw
+        self.entry: Entry | None = None
+        self.left_out = False
 
 
 class Lines:
-    """The whole lines of a file from a position on: first byte, byte after the newline, and the bytes between them.
+    """The whole lines of a file from `start` on.
 
-    A line longer than LONGEST comes as None and is never held. `ended` says whether the end of the file was reached
-    before `spent()` said that the time is used up; an unfinished last line is not given, it waits for its end.
+    A line longer than LONGEST comes without its bytes and is never held; of the first one the bytes up to `skipped`
+    are known to be such a line's. `ended` says whether the end of the file was reached before `spent()` said that
+    the time is used up; an unfinished last line is not given, it waits for its end. `reached` is then how far an
+    over-long line was passed over (0: no such line). However little time there is, a line or a chunk is read.
     """
 
-    def __init__(self, file: BinaryIO, start: int, spent: Callable[[], bool]) -> None:
+    def __init__(self, file: BinaryIO, start: int, spent: Callable[[], bool], skipped: int = 0) -> None:
         self.file = file
         self.start = start
         self.spent = spent
+        self.skipped = skipped
         self.ended = False
+        self.reached = 0
 
-    def __iter__(self) -> Iterator[tuple[int, int, bytes | None]]:
-        self.file.seek(self.start)
-        first, size = self.start, 0
+    def __iter__(self) -> Iterator[Line]:
+        first = self.start
+        size = max(0, self.skipped - first)
         held: list[bytes] = []
-        while not self.spent():
+        begun = given = False
+        while not begun or not self.spent() or (not given and size <= LONGEST):
+            begun = True
+            self.file.seek(first + size)  # who works on the lines reads elsewhere meanwhile
             chunk = self.file.read(CHUNK)
             if not chunk:
                 self.ended = True
-                return
+                break
             at = 0
             while True:
                 end = chunk.find(b"\n", at)
@@ -54,15 +69,29 @@ class Lines:
                 size += end - at
                 held.append(chunk[at:end])
                 # Popped, so that a long line is not kept here while it is being worked on.
-                whole = [b"".join(held) if size <= LONGEST else None]
+                whole = [Line(first, first + size + 1, b"".join(held) if size <= LONGEST else None)]
                 held = []
-                yield first, first + size + 1, whole.pop()
+                given = True
+                yield whole.pop()
                 first, size, at = first + size + 1, 0, end + 1
             size += len(chunk) - at
             if size <= LONGEST:
                 held.append(chunk[at:])
             else:
                 held = []
+        self.reached = first + size if size > LONGEST else 0
+
+
+def fingerprint(file: BinaryIO, at: int) -> str:
+    """A short hash of the last bytes before a position."""
+    return sha256(before(file, at, TAIL)).hexdigest()[:16]
+
+
+def before(file: BinaryIO, at: int, most: int) -> bytes:
+    """At most so many bytes before a position; fewer where the file begins or was cut short."""
+    first = max(0, at - most)
+    file.seek(first, os.SEEK_SET)
+    return file.read(at - first)
 
 
 def groups_of(lines: list[Line]) -> Iterator[list[Line]]:

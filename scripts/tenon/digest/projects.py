@@ -7,13 +7,16 @@ from __future__ import annotations
 import os
 from stat import S_ISREG
 
+from tenon.base.lean import parse
 from tenon.store import feeds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from tenon.store.db import Store
+
+BEGINNING = 1 << 18  # bytes in which a transcript says where it was begun
 
 
 def session_of(path: str) -> str:
@@ -48,7 +51,10 @@ def is_read(store: Store, path: str, status: os.stat_result) -> bool:
 
 
 def grown(store: Store, folder: str, skip: Collection[str]) -> list[str]:
-    """The transcripts in a folder with something unread, the one changed longest ago first."""
+    """The transcripts in a folder with something unread, the one changed longest ago first.
+
+    Not those with a line that was begun on in vain: it may take longer than a session's start may.
+    """
     since = feeds.began(store)
     found: list[tuple[float, str]] = []
     try:
@@ -63,7 +69,10 @@ def grown(store: Store, folder: str, skip: Collection[str]) -> list[str]:
             status = os.stat(path)
             if status.st_mtime < since or not S_ISREG(status.st_mode) or not status.st_size:
                 continue
-            if not is_read(store, path, status) or not all(is_read(store, own, os.stat(own)) for own, _ in subagents(path)):
+            files = [path, *(own for own, _ in subagents(path))]
+            if all(is_read(store, own, os.stat(own)) for own in files):
+                continue
+            if not any(feeds.notes(store, os.path.realpath(own))[1] for own in files):
                 found.append((status.st_mtime, path))
         except OSError:
             continue
@@ -73,3 +82,50 @@ def grown(store: Store, folder: str, skip: Collection[str]) -> list[str]:
 def identity(status: os.stat_result) -> str:
     """What tells a file from one that took its place: device and inode."""
     return f"{status.st_dev}:{status.st_ino}"
+
+
+def folder_of(path: str) -> str:
+    """The folder in which the session of a transcript or of a sub-agent's file was begun; «» when neither file says it."""
+    for each in (_own(path), path):
+        try:
+            with open(each, "rb") as file:
+                beginning = file.read(BEGINNING)
+        except OSError:
+            continue
+        for line in beginning.split(b"\n"):
+            if folder := _folder(line):
+                return folder
+    return ""
+
+
+def last_folder(data: bytes) -> str:
+    """The folder that the last line says that says one; the first line may be the end of one."""
+    return next(filter(None, map(_folder, reversed(data.split(b"\n")))), "")
+
+
+def named_after(path: str, folders: Iterable[str]) -> bool:
+    """Whether the project that a transcript lies in may be one of the folders or lie in one, by its name alone.
+
+    Claude Code names it after the folder, with a hyphen for whatever is no letter or digit. Any other name may be anywhere.
+    """
+    project = os.path.basename(os.path.dirname(_own(path)))
+    if not project.startswith("-") and project[1:3] != "--":  # /home/u, C:\Users
+        return True
+    for folder in filter(None, folders):
+        full = os.path.expanduser(folder)
+        for spelled in (os.path.abspath(full), os.path.realpath(full)):
+            name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in spelled)
+            if project == name or project.startswith(name + "-"):
+                return True
+    return False
+
+
+def _own(path: str) -> str:
+    """The transcript of the session that a sub-agent's file belongs to; any other path as it is."""
+    return path[: path.rindex(os.sep + "subagents" + os.sep)] + ".jsonl" if thread_of(path) else path
+
+
+def _folder(line: bytes) -> str:
+    found = parse(line.decode("utf-8", "replace")) if b'"cwd"' in line else None
+    folder = found.get("cwd") if isinstance(found, dict) else ""
+    return folder if isinstance(folder, str) else ""

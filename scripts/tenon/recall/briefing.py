@@ -33,12 +33,12 @@ def sections(
     known = memories.recent(store, repository if repository is not None else -1, LOOKED_AT)
     own = [memory for memory in known if memory.kind in ("identity", "relationship")]
     if own:
-        told.append(("## Who you are to this user", [_line(memory) for memory in own[:8]]))
+        told.append(("## Who you are to this user", [injection.remembered(memory, memory.reinforced) for memory in own[:8]]))
     if repository is not None:
         told.extend(_work(store, repository, session))
     chosen = _chosen([memory for memory in known if memory not in own], now, per_day)
     if chosen:
-        told.append(("## What holds here", [_line(memory) for memory in chosen]))
+        told.append(("## What holds here", [injection.remembered(memory, memory.reinforced) for memory in chosen]))
     return told, [memory.ref for memory in [*own[:8], *chosen]]
 
 
@@ -88,7 +88,3 @@ def _chosen(known: Sequence[Memory], now: float, per_day: Mapping[str, float]) -
     durable = sorted((memory for memory in known if memory.tier == "long" and memory.kind != "procedure"), key=weight)[:DURABLE]
     fresh = sorted((memory for memory in known if memory.tier == "short" and memory.kind not in ("episode", "failure_signature")), key=weight)[:FRESH]
     return durable + fresh
-
-
-def _line(memory: Memory) -> str:
-    return f"- [{memory.tier} · {memory.kind} · {injection.day(memory.reinforced)}] {cut(memory.text, injection.MEMORY_CHARS)} ({memory.ref})"

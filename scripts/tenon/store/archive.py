@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tenon.store.db import Store
+    from tenon.store.forgotten import Forgotten
 
 PICTURE = 1600  # tokens
 
@@ -64,6 +65,7 @@ class Row:
 def session(store: Store, name: str, *, repository: int, folder: str, at: float, branch: str = "", client: str = "claude-code") -> int:
     """The number of the session with the client's id `name`; it keeps the repository it began in."""
     found = store.value(BY_NAME, (name,))
+    folder, branch = forgotten.without(store, folder), forgotten.without(store, branch)
     if found is not None:
         store.execute(TOUCH_SESSION, (at, branch, branch, found))
         return int(found)
@@ -80,10 +82,11 @@ def append(store: Store, number: int, repository: int, rows: Iterable[Row]) -> t
     turns: list[int] = []
     with store.transaction():
         name = str(store.value("SELECT name FROM session WHERE id = ?", (number,)))
+        gone = forgotten.known(store)
         for row in rows:
             known = store.value(BY_LINE, (row.uuid,)) if row.uuid else None
             if known is None:
-                known, fresh = _add(store, name, number, repository, row)
+                known, fresh = _add(store, gone, name, number, repository, row)
                 new += fresh
                 if row.uuid:
                     store.execute(ADD_LINE, (row.uuid, known))
@@ -137,26 +140,35 @@ def verify(store: Store) -> tuple[int, list[int]]:
     return checked, wrong
 
 
-def _add(store: Store, name: str, number: int, repository: int, row: Row) -> tuple[int, int]:
+def _add(store: Store, gone: Forgotten | None, name: str, number: int, repository: int, row: Row) -> tuple[int, int]:
     parent = store.value(BY_LINE, (row.parent,)) if row.parent else None
     if parent is None:
         parent = store.value(LAST_OF, (number, row.thread))
-    blocks = [_kept(block) for block in row.content]
-    content = _json(blocks)
-    own = chain_hash(store.value(HASH_OF, (parent,)) if parent is not None else None, name, row.thread, row.role, content)
-    known = store.value(BY_HASH, (own,))
-    if known is not None:
-        return int(known), 0
-    text = passages.searchable(blocks)
-    blank = row.at if forgotten.is_buried(store, text) else None
+    before = store.value(HASH_OF, (parent,)) if parent is not None else None
+    blank = None
+    # As it was said, and then without what the user named: a row that was archived before that is known as it was said.
+    for blocks in _forms([_kept(block) for block in row.content], gone):
+        content = _json(blocks)
+        own = chain_hash(before, name, row.thread, row.role, content)
+        known = store.value(BY_HASH, (own,))
+        if known is not None:
+            return int(known), 0
+        if gone is not None and gone.is_turn(repository, row.at, row.thread, row.role, content):
+            blank = row.at
+            break
     values = (
         own, parent, number, repository, row.thread, row.message, row.role, row.kind, row.source, row.at, _weight(content, blocks),
-        "[]" if blank else content, blank,
+        "[]" if blank is not None else content, blank,
     )  # fmt: skip
     turn = int(store.execute(ADD_TURN, values).lastrowid or 0)
-    if not blank:
-        index_turn(store, turn, repository, text)
+    if blank is None:
+        index_turn(store, turn, repository, passages.searchable(blocks))
     return turn, 1
+
+
+def _forms(blocks: list[object], gone: Forgotten | None) -> list[list[object]]:
+    allowed = gone.without_in(blocks) if gone is not None and gone.windows else blocks
+    return [blocks, allowed] if isinstance(allowed, list) and allowed != blocks else [blocks]
 
 
 def index_turn(store: Store, turn: int, repository: int, text: str) -> None:

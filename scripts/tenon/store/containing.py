@@ -2,20 +2,26 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+from contextlib import suppress
 from unicodedata import normalize
 
 from tenon.base.errors import TenonError
+from tenon.base.text import words
+from tenon.store.forgotten import INSTEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from tenon.store.db import Store
 
 SHORTEST = 3  # characters; a shorter text stands everywhere
-INSTEAD = "[forgotten]"
+PIECE = 48  # characters that are looked for in a file: the rest of a text may stand on another page
+PROBES = 200  # pieces that are looked for; one that is found is enough
+CHUNK_BYTES = 1_000_000
 
 IN_MEMORIES = (
     "SELECT ref, text || char(10) || reason || char(10) || labels || char(10) || epic FROM memory "
@@ -28,6 +34,12 @@ IN_SUMMARIES = "SELECT 'summary:' || n.name, s.text FROM summary s JOIN session 
 IN_EDGES = "SELECT 'edge:' || id, reason || char(10) || verdict FROM edge"
 IN_TASKS = "SELECT 'task:' || repository || ':' || epic, epic || char(10) || title || char(10) || body FROM task"
 IN_HANDOFFS = "SELECT 'handoff:' || repository, body FROM handoff"
+IN_SESSIONS = "SELECT 'where:' || id, folder || char(10) || branch FROM session"
+IN_PLACES = "SELECT 'place:' || path, path FROM place"
+IN_FEEDS = "SELECT 'feed:' || path, path FROM feed"
+IN_REPOSITORIES = "SELECT 'repository:' || id, key FROM repository"
+IN_NOTES = "SELECT note FROM deed UNION ALL SELECT DISTINCT reason FROM tombstone"
+JOURNAL_WORDS = "SELECT words FROM journal"
 
 
 class Text:
@@ -70,17 +82,71 @@ def texts(given: Sequence[str]) -> list[Text]:
 
 
 def matching(store: Store, text: str) -> list[str]:
-    """What contains the text: ids of memories (m…) and turns (t…), and summary:…, edge:…, task:…, handoff:…, each once.
+    """What contains the text, each once: ids of memories (m…) and turns (t…), and summary:…, edge:…, task:… and the like.
 
-    Memories count with all their revisions, reasons, labels, episodes and procedures. Raises TenonError for a text
-    under three characters.
+    Memories count with all their revisions, reasons, labels, episodes and procedures. where:… is a session's folder and
+    branch, damaged:… a file beside the store; journal: comes only when nothing else does, for the journal is always
+    cleaned. Raises TenonError for a text under three characters.
     """
     wanted = texts([text])[0]
-    return list(dict.fromkeys(ref for ref, stored in _everything(store) if wanted.within(stored)))
+    found = list(dict.fromkeys(ref for ref, stored in _everything(store) if wanted.within(stored)))
+    found += [f"damaged:{name}" for name in damaged(store, [text.strip()])]
+    return found or (["journal:"] if _in_journal(store, wanted, text) else [])
+
+
+def damaged(store: Store, sought: Iterable[str]) -> list[str]:
+    """The names of the damaged files beside the store, kept when it was rescued, whose bytes still hold one of the texts."""
+    folder, own = os.path.split(os.path.abspath(store.path))
+    names: list[str] = []
+    with suppress(OSError):
+        names = sorted(name for name in os.listdir(folder) if name.startswith(own + ".damaged-"))
+    probes = _probes(sought) if names else []
+    return [name for name in names if _holds(os.path.join(folder, name), probes)]
+
+
+def in_journal_words(wanted: Iterable[Text], exact: set[str], word: str) -> bool:
+    """Whether a word of the journal is one of the exact words, or holds a whole text."""
+    return word.rstrip("*") in exact or any(text.within(word) for text in wanted)
+
+
+def _in_journal(store: Store, wanted: Text, text: str) -> bool:
+    sought = {word.rstrip("*") for word in words(text)}
+    for (shared,) in store.each(JOURNAL_WORDS):
+        if wanted.within(shared) or (sought and sought <= {word.rstrip("*") for word in str(shared).split()}):
+            return True
+    return any(wanted.within(str(note)) for (note,) in store.each(IN_NOTES))
+
+
+def _probes(sought: Iterable[str]) -> list[bytes]:
+    """What to look for in the bytes of a file, in lower case: the texts in their usual forms, of a long one its beginning, middle and end."""
+    found: dict[bytes, None] = {}
+    for text in sought:
+        inner = json.dumps(text, ensure_ascii=False)[1:-1]
+        for whole in {text, inner}:
+            for at in {0, max(0, (len(whole) - PIECE) // 2), max(0, len(whole) - PIECE)}:
+                piece = whole[at : at + PIECE]
+                for cased in (piece, piece.lower(), piece.upper(), piece.title()) if not piece.isascii() else (piece,):
+                    for form in ("NFC", "NFD"):
+                        found[(cased if cased.isascii() else normalize(form, cased)).encode("utf-8", "replace").lower()] = None
+        if len(found) >= PROBES:
+            break
+    return list(found)
+
+
+def _holds(path: str, probes: Sequence[bytes]) -> bool:
+    longest = max(map(len, probes), default=0)
+    with suppress(OSError), open(path, "rb") as file:
+        before = b""
+        while chunk := file.read(CHUNK_BYTES):
+            low = before + chunk.lower()
+            if any(probe in low for probe in probes):
+                return True
+            before = low[-longest:]
+    return False
 
 
 def _everything(store: Store) -> Iterator[tuple[str, str]]:
-    for query in (IN_MEMORIES, IN_TURNS, IN_SUMMARIES, IN_EDGES, IN_TASKS, IN_HANDOFFS):
+    for query in (IN_MEMORIES, IN_TURNS, IN_SUMMARIES, IN_EDGES, IN_TASKS, IN_HANDOFFS, IN_SESSIONS, IN_PLACES, IN_FEEDS, IN_REPOSITORIES):
         for ref, stored in store.each(query):
             yield str(ref), str(stored)
 

@@ -63,6 +63,10 @@ class Store:
         end = time.monotonic() + seconds
         self.con.set_progress_handler(lambda: time.monotonic() > end, 2000)
 
+    def leniently(self) -> None:
+        """From now on letters that are none (somebody, or a failing disk, has changed them) are read as replacement characters."""
+        self.con.text_factory = lambda data: data.decode("utf-8", "replace")
+
     def close(self) -> None:
         """Gives the file back."""
         self.con.close()
@@ -97,13 +101,23 @@ class Transaction:
             self.con.execute("ROLLBACK")
 
 
+def exists(path: str) -> bool:
+    """Whether there is a store at the path; an empty file is none yet. Raises TenonError when the way to it is closed to this user."""
+    try:
+        return os.stat(path).st_size > 0
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise TenonError(f"{path} cannot be read ({error.strerror}); {_way_in(path)}") from error
+
+
 def open_store(path: str, *, create: bool = True, busy_s: float = 10.0) -> Store:
     """The store at the path, readable and writable, on this version's schema.
 
     With `create` a missing store is made. Raises TenonError when it is missing and `create` is off, was written
     by a newer Tenon, is no database, or cannot be written; the file is left as it was.
     """
-    if not os.path.exists(path):
+    if not exists(path):
         if not create:
             raise TenonError(f"there is no memory yet at {path}; it begins with the first session or `tenon write`")
         _make_file(path)
@@ -136,7 +150,7 @@ def open_reader(path: str, *, busy_s: float = 2.0) -> Store:
 
     Raises TenonError as `open_store` does, also for a store that still has an older schema.
     """
-    if not os.path.exists(path):
+    if not exists(path):
         raise TenonError(f"there is no memory yet at {path}; it begins with the first session or `tenon write`")
     address = "file:" + _uri_path(path) + "?mode=ro"
     for suffix in ("", "&immutable=1"):
@@ -169,10 +183,22 @@ def explain(path: str, error: BaseException) -> str:
     if "full" in said:
         return f"{path} cannot grow: the disk is full; free some space, nothing stored is lost"
     if "readonly" in said or "read-only" in said or "unable to open" in said:
-        return f"{path} cannot be written ({said}); check the permissions of its folder, or set TENON_HOME to one you may write"
+        return f"{path} cannot be {'opened' if 'unable' in said else 'written'} ({said}); {_way_in(path)}"
     if "malformed" in said or "not a database" in said or "corrupt" in said:
-        return f"{path} is damaged ({said}); `tenon doctor` says what can be saved"
+        return f"{path} is damaged ({said}); `tenon doctor --fix` saves what can be read and keeps the damaged file"
     return f"{path}: {said}"
+
+
+def _way_in(path: str) -> str:
+    """How the user gets to the file: by its own modes or a folder's, when one of them is closed, or by another folder."""
+    here, needed = path, os.R_OK | os.W_OK
+    while here != os.path.dirname(here):
+        if os.path.lexists(here) and not os.access(here, needed):
+            return f"{here} is closed to you: `tenon doctor --fix` opens what is yours, or set TENON_HOME to a folder you may write"
+        if here == paths.home():
+            break
+        here, needed = os.path.dirname(here), os.R_OK | os.W_OK | os.X_OK
+    return "check the permissions of its folder, or set TENON_HOME to one you may write"
 
 
 def _make_file(path: str) -> None:

@@ -87,7 +87,8 @@ class Session:
 def turn(store: Store, ref: str) -> Turn:
     """The turn with that id (t12). Raises TenonError when there is none."""
     number = ref.strip()[1:]
-    row = store.one(ONE, (int(number),)) if ref.strip()[:1] == "t" and number.isdecimal() else None
+    # SQLite's numbers end at nineteen digits.
+    row = store.one(ONE, (int(number),)) if ref.strip()[:1] == "t" and number.isdecimal() and len(number) <= 18 else None
     if row is None:
         raise TenonError(f"there is no turn '{ref}'; ids of turns look like t1234 and come from a search of the archive")
     return Turn(row)

@@ -1,4 +1,4 @@
-"""How far each transcript has been read."""
+"""How far each transcript has been read, and what is known of the line that comes next."""
 from __future__ import annotations
 
 TYPE_CHECKING = False
@@ -6,7 +6,8 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 FEED = "SELECT offset, file, left_out FROM feed WHERE path = ?"
-SET_FEED = "INSERT OR REPLACE INTO feed (path, offset, file, left_out, read) VALUES (?, ?, ?, ?, ?)"
+NOTES = "SELECT before, tries, skipped FROM feed WHERE path = ?"
+SET_FEED = "INSERT OR REPLACE INTO feed (path, offset, file, left_out, read, before, tries, skipped) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 BEGAN = "SELECT value FROM meta WHERE name = 'began'"
 LEFT_OUT = "SELECT path, left_out FROM feed WHERE left_out > 0 ORDER BY path"
 
@@ -22,9 +23,20 @@ def position(store: Store, path: str) -> tuple[int, str, int]:
     return (int(row[0]), str(row[1]), int(row[2])) if row else (0, "", 0)
 
 
-def set_position(store: Store, path: str, offset: int, file: str, left_out: int, now: float) -> None:
-    """Remembers how far a transcript was read."""
-    store.execute(SET_FEED, (path, offset, file, left_out, now))
+def notes(store: Store, path: str) -> tuple[str, int, int]:
+    """The hash of what stands before the position, how often the line there was tried, and up to which byte it was passed over.
+
+    A line that was not tried has 0 tries; 0 bytes mean that nothing of it was passed over.
+    """
+    row = store.one(NOTES, (path,))
+    return (str(row[0]), int(row[1]), int(row[2])) if row else ("", 0, 0)
+
+
+def set_position(
+    store: Store, path: str, offset: int, file: str, left_out: int, now: float, before: str = "", tries: int = 0, skipped: int = 0
+) -> None:
+    """Remembers how far a transcript was read; notes that are not given are cleared, for they were of an earlier line."""
+    store.execute(SET_FEED, (path, offset, file, left_out, now, before, tries, skipped))
 
 
 def left_out(store: Store) -> list[tuple[str, int]]:

@@ -14,7 +14,7 @@ TURNS = "SELECT count(*) FROM turn {where}"
 REPOSITORIES = "SELECT count(*) FROM repository"
 LAST_SESSION = "SELECT name, folder, branch, started, last FROM session WHERE repository IN ({marks}) ORDER BY last DESC LIMIT 1"
 LATEST_EVENTS = "SELECT event, max(at) FROM journal GROUP BY event"
-LATEST_READ = "SELECT max(read) FROM feed"
+LATEST_TURN = "SELECT max(last) FROM session"
 LATEST_SUMMARY = "SELECT max(at) FROM summary"
 
 
@@ -65,9 +65,9 @@ def last_session(store: Store, repository: int | None) -> tuple[str, str, str, f
 
 
 def latest(store: Store) -> dict[str, float]:
-    """When each event was last seen: those of the journal (prompt, session, tool, command), archive, summary."""
-    found = {str(event): float(at) for event, at in store.rows(LATEST_EVENTS)}
-    for name, query in (("archive", LATEST_READ), ("summary", LATEST_SUMMARY)):
+    """When each event was last seen, as the journal says (prompt, session, tool, command); and of when the newest turn and summary are."""
+    found = {str(event): float(at) for event, at in store.rows(LATEST_EVENTS) if event != "compact"}
+    for name, query in (("turn", LATEST_TURN), ("summary", LATEST_SUMMARY)):
         at = store.value(query)
         if at is not None:
             found[name] = float(at)

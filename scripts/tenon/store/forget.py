@@ -1,24 +1,26 @@
 """Forgetting: out of rows, indexes, summaries, journal and files, and it stays gone.
 
 A memory goes with all its revisions; a turn is blanked and keeps its place in the chain. What was derived from nothing
-else goes along. What remains are salted hashes that keep the text from being written again, and an audit line
-that says what was forgotten without saying it.
+else goes along. What remains are salted hashes that keep it from being written again (store/forgotten.py), and an audit
+line that says what was forgotten without saying it.
 """
 from __future__ import annotations
 
 import json
+import os
+import time
 from contextlib import suppress
 
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.text import cut, words
 from tenon.store import exchanges, forgotten, index, memories
-from tenon.store.containing import matching, texts
+from tenon.store.containing import damaged, in_journal_words, matching, texts
 from tenon.store.reindex import rebuild
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from tenon.store.containing import Text
     from tenon.store.db import Store
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["checkpoint", "forget", "matching", "preview", "rebuild"]
 
 SMALL_BYTES = 64_000_000  # a store up to this size is written anew; in a larger one freed space is overwritten only
+
+SHORTEST = 8  # characters of a turn or memory that is looked for in damaged files; a shorter one stands in any file
+OTHERS = ("task:", "handoff:", "edge:", "where:", "place:", "feed:", "repository:", "journal:", "damaged:")
+NUMBERED = ("handoff", "edge", "where", "repository")
+KEPT = ("repository:", "damaged:")  # what is named and not touched
 
 TURNS_OF_SESSION = "SELECT id FROM turn WHERE session = ? AND forgotten IS NULL ORDER BY id"
 FROM_TURN = "SELECT memory FROM lineage WHERE turn = ?"
@@ -57,6 +64,12 @@ DROP_TASK = "DELETE FROM task WHERE repository = ? AND epic = ?"
 HANDOFF = "SELECT body FROM handoff WHERE repository = ?"
 SET_HANDOFF = "UPDATE handoff SET body = ? WHERE repository = ?"
 DROP_HANDOFF = "DELETE FROM handoff WHERE repository = ?"
+CONTENT = "SELECT content FROM turn WHERE id = ?"
+WHERE = "SELECT name, folder, branch FROM session WHERE id = ?"
+SET_WHERE = "UPDATE session SET folder = ?, branch = ? WHERE id = ?"
+DROP_PLACE = "DELETE FROM place WHERE path = ?"
+DROP_FEED = "DELETE FROM feed WHERE path = ?"
+KEY = "SELECT key FROM repository WHERE id = ?"
 SIZE = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 
 
@@ -73,9 +86,10 @@ class _Going:
         self.others: list[str] = []
 
 
-def preview(store: Store, refs: Sequence[str]) -> list[str]:
+def preview(store: Store, refs: Sequence[str], *, quote: bool = True) -> list[str]:
     """What forgetting would take away, a line each, with what comes along and what stays. Changes nothing.
 
+    Without `quote` only kind, date and length are told: what a model reads aloud would be in the archive again.
     A ref is the id of a memory (m…), a turn (t…) or a session, or what `matching` gives. Raises TenonError for an unknown one.
     """
     going = _going(store, refs)
@@ -86,16 +100,23 @@ def preview(store: Store, refs: Sequence[str]) -> list[str]:
         extra = ([f"and {earlier} earlier text{'s' if earlier != 1 else ''}"] if earlier else []) + (
             [f"came only from {going.along[ref]}"] if ref in going.along else []
         )
-        lines.append(f"{ref} [{' '.join(marks)}] «{cut(memory.text, 100)}»" + (f" ({'; '.join(extra)})" if extra else ""))
+        lines.append(f"{ref} [{' '.join(marks)}] {_said(memory.text, memory.created, quote)}" + (f" ({'; '.join(extra)})" if extra else ""))
         lines.extend(
             f"{row[0]}, which it superseded, stays; name it to forget it too" for row in store.rows(SUPERSEDED_BY, (memory.id,)) if row[0] not in going.memories
         )
-    lines.extend(f"{turn.ref} [{turn.role} {turn.kind}] «{cut(turn.text(), 100)}»" for turn in going.turns.values())
+    lines.extend(f"{turn.ref} [{turn.role} {turn.kind}] {_said(turn.text(), turn.at, quote)}" for turn in going.turns.values())
     lines.extend(f"{ref} was forgotten before" for ref in going.gone_before)
     lines.extend(f"{ref} came from other turns besides {turn}, and stays; name it to forget it too" for ref, turn in going.staying.items())
     lines.extend(f"the summary of session {name}, which is made anew without it" for name in going.sessions.values())
-    lines.extend(_named(other) for other in going.others)
+    lines.extend(_named(store, other, quote) for other in going.others)
+    lines.extend(_named(store, f"damaged:{name}", quote) for name in damaged(store, _telling(store, going)) if f"damaged:{name}" not in going.others)
     return lines
+
+
+def _said(text: str, at: float, quote: bool) -> str:
+    if quote:
+        return f"«{cut(text, 100)}»"
+    return f"{len(text):,} characters of {time.strftime('%Y-%m-%d', time.gmtime(at))}"
 
 
 def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_given: Sequence[str] = ()) -> list[str]:
@@ -120,9 +141,10 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
             store.execute(DROP_SUMMARY, (session,))
         for other in going.others:
             _take_out(store, other, wanted)
-            store.execute(ADD_DEED, (now, other.split(":", 1)[0], "text taken out" if wanted else "removed"))
+            if not other.startswith(KEPT):
+                store.execute(ADD_DEED, (now, other.split(":", 1)[0], "text taken out" if wanted else "removed"))
         for given in texts_given:
-            forgotten.bury(store, given.strip(), reason, now)
+            forgotten.bury_named(store, given.strip(), reason, now)
         _unmention(store, {*going.memories, *(turn.ref for turn in going.turns.values())}, said, texts_given, wanted)
         if not whole:
             rebuild(store)
@@ -142,8 +164,11 @@ def checkpoint(store: Store) -> bool:
 def _going(store: Store, refs: Sequence[str]) -> _Going:
     going = _Going()
     named: list[Turn] = []
-    for ref in dict.fromkeys(ref.strip() for ref in refs):
-        if ref.startswith(("task:", "handoff:", "edge:")):
+    for ref in dict.fromkeys(ref if ref.startswith(OTHERS) else ref.strip() for ref in refs):
+        if ref.startswith(OTHERS):
+            kind, _, rest = ref.partition(":")
+            if kind in NUMBERED and not (rest.isdecimal() and len(rest) <= 18):
+                raise TenonError(f"there is no '{ref}'")
             going.others.append(ref)
         elif ref.startswith("summary:"):
             number = exchanges.session_number(store, ref[8:])
@@ -183,11 +208,33 @@ def _add_derived(store: Store, going: _Going) -> None:
                 going.staying[memory.ref] = turn.ref
 
 
-def _named(other: str) -> str:
+def _named(store: Store, other: str, quote: bool) -> str:
     kind, _, rest = other.partition(":")
     if kind == "task":
         return f"the words in the task of epic {rest.partition(':')[2]}"
-    return "the words in the handoff brief" if kind == "handoff" else f"the words in the reason of link {rest}"
+    if kind == "where":
+        row = store.one(WHERE, (int(rest),))
+        return f"the words in the folder or branch of session {row[0] if row else rest}"
+    if kind == "place":
+        return f"the noted folder{f' {rest}' if quote else ''}, until somebody works in it again"
+    if kind == "feed":
+        return f"how far the transcript{f' {rest}' if quote else ''} was read, until it is read again"
+    if kind == "repository":
+        return (
+            f"the repository's own name{f', {store.value(KEY, (int(rest),))},' if quote else ''} contains it; it is kept, because all that is remembered of it hangs "
+            "on it. A repository without origin takes its new name once its folder is renamed and worked in; else only `tenon uninstall --purge AGENT` removes it"
+        )
+    if kind == "damaged":
+        path = os.path.join(os.path.dirname(os.path.abspath(store.path)), rest)
+        return f"{path} still contains it and is kept; it is what was left of a damaged store when that was repaired, and can be deleted"
+    return {"handoff": "the words in the handoff brief", "journal": "the words in the journal"}.get(kind, f"the words in the reason of link {rest}")
+
+
+def _telling(store: Store, going: _Going) -> Iterator[str]:
+    """The texts by which one sees whether a file still has what goes."""
+    for memory in going.memories.values():
+        yield from (text for text in (memory.text, *(str(earlier["text"]) for earlier in memories.history(store, memory))) if len(text) >= SHORTEST)
+    yield from (text for text in (turn.text() for turn in going.turns.values()) if len(text) >= SHORTEST)
 
 
 def _drop_memory(store: Store, memory: Memory, now: float, reason: str, along: str) -> list[str]:
@@ -207,8 +254,7 @@ def _drop_memory(store: Store, memory: Memory, now: float, reason: str, along: s
 def _blank(store: Store, turn: Turn, now: float, reason: str) -> bool:
     """Blanks the turn; gives whether its passages are out of the index to the last word."""
     text = turn.text()
-    if _telling(text):
-        forgotten.bury(store, text, reason, now)
+    forgotten.bury_turn(store, reason, now, turn.repository, turn.at, turn.thread, turn.role, store.value(CONTENT, (turn.id,)))
     clean = True
     for rowid, first, last in store.rows(PASSAGES, (turn.id,)):
         index.drop_passage(store, rowid, text[first:last])
@@ -218,11 +264,6 @@ def _blank(store: Store, turn: Turn, now: float, reason: str) -> bool:
     store.execute(DROP_LINEAGE, (turn.id,))
     store.execute(ADD_DEED, (now, turn.ref, "turn"))
     return clean
-
-
-def _telling(text: str) -> bool:
-    # «yes», «continue» or no text at all is said everywhere; such a turn is kept gone by its place in the chain alone.
-    return len(text.split()) >= 3 or any(char.isdigit() or not char.isascii() for char in text)
 
 
 def _left(store: Store, rowid: int, text: str) -> bool:
@@ -246,13 +287,19 @@ def _take_out(store: Store, other: str, wanted: Sequence[Text]) -> None:
             store.execute(DROP_HANDOFF, (int(rest),))
         else:
             store.execute(SET_HANDOFF, (_without_json(row[0], wanted), int(rest)))
-    else:
+    elif kind == "task":
         repository, _, epic = rest.partition(":")
         row = store.one(TASK, (int(repository), epic)) if wanted and not any(text.within(epic) for text in wanted) else None
         if row is None:
             store.execute(DROP_TASK, (int(repository), epic))
         else:
             store.execute(SET_TASK, (_without(row[0], wanted), _without_json(row[1], wanted), int(repository), epic))
+    elif kind == "where":
+        row = store.one(WHERE, (int(rest),))
+        if row is not None:
+            store.execute(SET_WHERE, (*((_without(row[1], wanted), _without(row[2], wanted)) if wanted else (forgotten.INSTEAD, "")), int(rest)))
+    elif kind in ("place", "feed"):
+        store.execute(DROP_PLACE if kind == "place" else DROP_FEED, (rest,))
 
 
 def _without(stored: str, wanted: Iterable[Text]) -> str:
@@ -276,7 +323,7 @@ def _unmention(store: Store, refs: Collection[str], said: Iterable[str], given: 
     for number, shared, hits in store.rows(JOURNAL):
         kept = [line for line in hits.splitlines() if line.split(" ", 1)[0] not in refs]
         named = len(kept) < len(hits.splitlines())
-        left = [word for word in shared.split() if word.rstrip("*") not in exact and not (named and (word.endswith("*") or word[:4] in beginnings))]
+        left = [word for word in shared.split() if not in_journal_words(wanted, exact, word) and not (named and (word.endswith("*") or word[:4] in beginnings))]
         if named or len(left) < len(shared.split()):
             store.execute(SET_JOURNAL, (" ".join(left), "\n".join(kept), number))
     if not wanted:

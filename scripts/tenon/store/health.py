@@ -9,6 +9,9 @@ from tenon.store.archive import chain_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
     from tenon.store.db import Store
 
 PAGES = "PRAGMA quick_check(10)"
@@ -16,12 +19,27 @@ PRAGMAS = ("journal_mode", "foreign_keys", "recursive_triggers", "secure_delete"
 PRAGMA = {name: f"PRAGMA {name}" for name in PRAGMAS}
 WANTED = {"journal_mode": "wal", "foreign_keys": "1", "recursive_triggers": "1", "secure_delete": "1", "synchronous": "1"}
 NEWEST_TURN = "SELECT coalesce(max(id), 0) FROM turn"
-# All of the newest turns, and every so many of the others.
-SOME_TURNS = (
-    "SELECT t.id, t.hash, p.hash, s.name, t.thread, t.role, t.content, t.forgotten FROM turn t JOIN session s ON s.id = t.session "
-    "LEFT JOIN turn p ON p.id = t.parent WHERE t.id > ? OR t.id % ? = 0 ORDER BY t.id DESC"
+LINKED = (
+    "SELECT t.id, t.hash, t.parent, p.hash, s.name, t.thread, t.role, t.content, t.forgotten FROM turn t LEFT JOIN session s ON s.id = t.session "
+    "LEFT JOIN turn p ON p.id = t.parent WHERE "
 )
+# All of the newest turns, and every so many of the others.
+SOME_TURNS = LINKED + "t.id > ? OR t.id % ? = 0 ORDER BY t.id DESC"
+NAMED_TURNS = LINKED + "t.id = ? OR s.name = ? ORDER BY t.id"
+SESSION_OF = "SELECT s.name FROM turn t JOIN session s ON s.id = t.session WHERE t.id = ?"
+TRANSCRIPTS = "SELECT path FROM feed ORDER BY read DESC"
 TRY_TEXT = "CREATE VIRTUAL TABLE temp.doctor_fts USING fts5 (text, tokenize = '{}')"
+
+
+class Chain:
+    """What the check of the archive found: how many turns, those that changed, and those whose place in the chain is lost with another row."""
+
+    __slots__ = ("checked", "wrong", "unlinked")
+
+    def __init__(self) -> None:
+        self.checked = 0
+        self.wrong: list[int] = []
+        self.unlinked: list[int] = []
 
 
 class Library:
@@ -55,26 +73,61 @@ def damaged_indexes(store: Store) -> dict[str, str]:
         try:
             store.execute(check)
         except sqlite.OperationalError as error:
-            if "locked" not in str(error):
+            if "interrupted" in str(error):
+                raise
+            if not any(word in str(error) for word in ("locked", "readonly")):
                 found[table] = str(error)
         except sqlite.DatabaseError as error:
             found[table] = str(error)
     return found
 
 
-def sample_chain(store: Store, most: int, within_s: float) -> tuple[int, list[int]]:
-    """How many turns were checked, about so many and no longer than that, and those whose hash does not fit."""
+def check_chain(store: Store, most: int | None, within_s: float) -> Chain:
+    """The check of about so many turns, the newest first and no longer than that; None checks every turn.
+
+    A turn whose parent or session is gone (a rescued store may have lost it) cannot be judged and is no changed one.
+    """
     end = time.monotonic() + within_s
     newest = int(store.value(NEWEST_TURN))
-    checked = 0
-    wrong: list[int] = []
-    for turn, own, parent, name, thread, role, content, blank in store.each(SOME_TURNS, (newest - most // 2, max(1, 2 * newest // most))):
-        checked += 1
-        if blank is None and chain_hash(parent, name, thread, role, content) != own:
-            wrong.append(int(turn))
-        if time.monotonic() > end:
+    found = Chain()
+    which = (0, 1) if most is None else (newest - most // 2, max(1, 2 * newest // most))
+    for row in store.each(SOME_TURNS, which):
+        _judge(row, found)
+        if most is not None and time.monotonic() > end:
             break
-    return checked, wrong
+    return found
+
+
+def changed(store: Store, refs: Iterable[str]) -> list[int]:
+    """Which of the turns, named by their own ids or by their sessions, are not as they were written: the index knows them by other words."""
+    found = Chain()
+    for ref in refs:
+        number = int(ref[1:]) if ref[:1] == "t" and ref[1:].isdecimal() else 0
+        for row in store.each(NAMED_TURNS, (number, ref)):
+            _judge(row, found)
+    return [*found.wrong, *found.unlinked]
+
+
+def _judge(row: tuple[Any, ...], found: Chain) -> None:
+    turn, own, parent, above, name, thread, role, content, blank = row
+    found.checked += 1
+    if (parent is not None and above is None) or (parent is None and name is None):
+        found.unlinked.append(int(turn))
+    elif blank is None and (not isinstance(content, str) or chain_hash(above, name, thread, role, content) != own):
+        found.wrong.append(int(turn))
+
+
+def sessions_of(store: Store, turns: list[int]) -> dict[str, list[int]]:
+    """The turns by the name of their session."""
+    found: dict[str, list[int]] = {}
+    for turn in sorted(turns):
+        found.setdefault(str(store.value(SESSION_OF, (turn,)) or ""), []).append(turn)
+    return found
+
+
+def transcripts(store: Store) -> list[str]:
+    """The paths of all transcripts that were ever read, those read last first."""
+    return [str(row[0]) for row in store.rows(TRANSCRIPTS)]
 
 
 def odd_pragmas(store: Store) -> dict[str, str]:

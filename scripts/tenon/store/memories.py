@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tenon.store.db import Store
+    from tenon.store.forgotten import Forgotten
 
 TIERS = {"short": "short", "long": "long", "stm": "short", "ltm": "long"}
 KINDS = (
@@ -27,6 +28,7 @@ SOURCES = ("user", "assistant", "tool", "outside", "reflection")
 LONGEST = 8000  # characters of one memory; what is longer is a document, and the archive has it
 FADED = 0.1  # a short-term memory weaker than this no longer surfaces
 DAY_S = 86400.0
+GONE = "this was forgotten on the user's wish and stays gone; only the user can write it again (`tenon write --again`)"
 
 COLUMNS = (
     "id, ref, repository, tier, kind, text, reason, source, labels, epic, strength, citations, revision, status, "
@@ -125,15 +127,17 @@ def write(
         raise TenonError(f"'{source}' is not a class of source; the classes are {', '.join(SOURCES)}")
     if tier == "long" and not reason:
         raise TenonError("a long-term memory needs a reason: how was it verified, or who decided it?")
-    if not again and forgotten.is_buried(store, text):
-        raise TenonError("this was forgotten on the user's wish and stays gone; only the user can write it again (`tenon write --again`)")
+    epic = kept(epic, "epic", LONGEST, empty=True)
+    gone = None if again else forgotten.known(store)
+    if gone is not None:
+        text, reason, epic = _allowed(gone, text, GONE), gone.without(reason), gone.without(epic)
     with store.transaction():
         known = _known(store, repository, text)
         if known is not None:
             return _rewritten(store, known, tier, reason, source, now, turns), False
         ref = _fresh_ref(store, repository, text)
         values = (
-            ref, repository, tier, kind, text, reason, source, _labels(labels), kept(epic, "epic", LONGEST, empty=True), min(2.0, max(0.0, strength)),
+            ref, repository, tier, kind, text, reason, source, _labels(labels, gone), epic, min(2.0, max(0.0, strength)),
             now, now, now, now,
         )  # fmt: skip
         rowid = int(store.execute(ADD, values).lastrowid or 0)
@@ -147,7 +151,7 @@ def get(store: Store, ref: str) -> Memory:
     """The memory with that id, whatever its status. Raises TenonError when there is none."""
     row = store.one(BY_REF, (ref.strip(),))
     if row is None:
-        raise TenonError(f"there is no memory '{ref}'; ids look like m7k2p9qxa and come from recall")
+        raise TenonError(f"there is no memory '{ref}'; ids look like m7k2p9qxab and come from recall")
     return Memory(row)
 
 
@@ -165,8 +169,9 @@ def revise(store: Store, ref: str, text: str, reason: str, now: float) -> Memory
     Raises TenonError for an unknown id, a superseded or forgotten text, or a missing reason.
     """
     text, reason = kept(text, "new_content", LONGEST), kept(reason, "reason", LONGEST)
-    if forgotten.is_buried(store, text):
-        raise TenonError("that text was forgotten on the user's wish and stays gone")
+    gone = forgotten.known(store)
+    if gone is not None:
+        text, reason = _allowed(gone, text, "that text was forgotten on the user's wish and stays gone"), gone.without(reason)
     with store.transaction():
         old = _living(store, ref)
         if old.text == text:
@@ -181,12 +186,12 @@ def revise(store: Store, ref: str, text: str, reason: str, now: float) -> Memory
 
 def promote(store: Store, ref: str, reason: str, now: float) -> Memory:
     """The memory in the long-term tier, at full strength, under the same id. Raises TenonError as `revise` does."""
-    return _move(store, ref, "long", kept(reason, "reason", LONGEST), now)
+    return _move(store, ref, "long", forgotten.without(store, kept(reason, "reason", LONGEST)), now)
 
 
 def demote(store: Store, ref: str, reason: str, now: float) -> Memory:
     """The memory back in the short-term tier at no more than half strength, under the same id."""
-    return _move(store, ref, "short", kept(reason, "reason", LONGEST), now)
+    return _move(store, ref, "short", forgotten.without(store, kept(reason, "reason", LONGEST)), now)
 
 
 def reinforce(store: Store, ref: str, now: float, *, factor: float = 1.2, per_day: float = 1.0) -> Memory:
@@ -265,12 +270,21 @@ def _tier(tier: str) -> str:
     return TIERS[tier]
 
 
-def _labels(labels: Sequence[str]) -> str:
+def _allowed(gone: Forgotten, text: str, refusal: str) -> str:
+    """The text without what the user named. Raises TenonError when that is all of it, or it was forgotten as it is."""
+    left = gone.without(text)
+    if gone.is_text(text) or (left != text and (gone.is_text(left) or forgotten.says_nothing(left))):
+        raise TenonError(refusal)
+    return left
+
+
+def _labels(labels: Sequence[str], gone: Forgotten | None) -> str:
     import json
 
     from tenon.base.redact import redact
 
-    return json.dumps([redact(clean(str(label))) for label in labels], ensure_ascii=False)
+    told = [redact(clean(str(label))) for label in labels]
+    return json.dumps(told if gone is None else [gone.without(label) for label in told], ensure_ascii=False)
 
 
 def _ref(scope: str, text: str, attempt: int) -> str:

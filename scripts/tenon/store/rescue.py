@@ -73,7 +73,7 @@ def _open(path: str) -> sqlite.Connection | None:
     address = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?mode=ro"
     try:
         con = sqlite.connect(address, isolation_level=None, uri=True)
-        con.text_factory = lambda data: data.decode("utf-8", "replace")
+        con.text_factory = lambda data: data.decode("utf-8", "surrogateescape")  # so that text which is not whole can be told
         version = con.execute("PRAGMA user_version").fetchone()[0]
     except sqlite.Error:
         return None
@@ -122,13 +122,17 @@ def _readable(old: sqlite.Connection, table: str, columns: str, found: Rescue) -
 
 
 def _sound(table: str, names: list[str], row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The row; a turn whose content cannot be read any more is one without content."""
-    if table != "turn":
-        return row
+    """The row in whole letters; a turn whose content cannot be read any more is one without content, as a forgotten one is."""
     fields = dict(zip(names, row))
-    try:
-        if not isinstance(json.loads(fields["content"]), list):
-            raise TypeError("not a list of blocks")
-    except (ValueError, TypeError):
-        fields["content"], fields["forgotten"] = "[]", fields["at"]
-    return tuple(fields[name] for name in names)
+    if table == "turn":
+        try:
+            fields["content"].encode("utf-8")
+            if not isinstance(json.loads(fields["content"]), list):
+                raise TypeError("not a list of blocks")
+        except (ValueError, TypeError, AttributeError):
+            fields["content"], fields["forgotten"] = "[]", fields["at"]
+    return tuple(_whole(fields[name]) for name in names)
+
+
+def _whole(value: Any) -> Any:
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(value, str) and not value.isascii() else value

@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PLUGIN = "tenon"
-RULE = "mcp__plugin_tenon_memory__*"  # permits the tools of the plugin's own server
+SERVER = "mcp__plugin_tenon_memory__"  # what Claude Code puts before the names of the plugin's tools
+# Permits every tool by name but the one that forgets: that asks each time.
+RULES = tuple(
+    SERVER + tool
+    for tool in (
+        "memory_recall", "memory_write", "memory_write_episode", "memory_reinforce", "memory_edit", "memory_graph",
+        "procedure", "task_state", "memory_maintain", "memory_archive",
+    )
+)  # fmt: skip
 
 
 class Machine:

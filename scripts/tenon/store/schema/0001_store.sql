@@ -81,8 +81,11 @@ CREATE TABLE feed (                                  -- how far each transcript 
     path     TEXT PRIMARY KEY,
     offset   INTEGER NOT NULL,                       -- bytes, always after a newline
     file     TEXT NOT NULL,                          -- device:inode, so that a replaced file is read from its start
-    left_out INTEGER NOT NULL DEFAULT 0,             -- lines that were not JSON or too long to keep
-    read     REAL NOT NULL
+    left_out INTEGER NOT NULL DEFAULT 0,             -- lines that were not JSON, too long to keep, or too much to work on
+    read     REAL NOT NULL,
+    before   TEXT NOT NULL DEFAULT '',               -- a hash of the bytes before offset (or skipped): another one is a file rewritten in place
+    tries    INTEGER NOT NULL DEFAULT 0,             -- how often the long line at offset was begun on and not finished
+    skipped  INTEGER NOT NULL DEFAULT 0              -- up to which byte the over-long line at offset was passed over; 0: not begun
 ) WITHOUT ROWID;
 
 CREATE TABLE passage (                               -- the searchable pieces of a turn; rowids of turn_fts
@@ -222,10 +225,12 @@ CREATE TABLE journal (                               -- what was recalled or inj
 CREATE INDEX journal_by_session ON journal (session, id);
 
 CREATE TABLE tombstone (                             -- what was forgotten stays gone: salted hashes, no text
-    hash   BLOB PRIMARY KEY,
+    hash   BLOB PRIMARY KEY,                         -- of a memory's text, of a turn with its place and time, or of words: see store/forgotten.py
+    words  INTEGER NOT NULL,                         -- how many words of a text that the user named; 0 for anything else
     reason TEXT NOT NULL,
     at     REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX tombstone_named ON tombstone (words) WHERE words > 0;
 
 CREATE TABLE deed (                                  -- an audit line without the value
     id   INTEGER PRIMARY KEY,
