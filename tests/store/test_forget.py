@@ -11,7 +11,7 @@ import pytest
 from tenon.base.errors import TenonError
 from tenon.digest import capture, summary
 from tenon.recall.recall import recall
-from tenon.store import archive, db, exchanges, feeds, forget, index, journal, memories, places, reindex, search, summaries
+from tenon.store import archive, db, edges, episodes, exchanges, feeds, forget, index, journal, memories, places, procedures, reindex, search, summaries, tasks
 from tenon.store.db import Store
 from tests.fakes.transcripts import Transcript
 
@@ -502,3 +502,17 @@ def test_a_ref_that_is_no_number_is_unknown(store: Store) -> None:
     for ref in ("where:x", "edge:", "repository:9" + "9" * 30):
         with pytest.raises(TenonError, match="there is no '"):
             forget.preview(store, [ref])
+
+
+def test_a_named_text_comes_back_by_no_other_writer(store: Store, project: int) -> None:
+    """Neither by an episode, a link, a procedure, a task nor a handoff."""
+    forget.forget(store, [], "the user's wish", NOW, [SECRET])
+    ends = [write(store, project, text) for text in ("the vault is in Oslo", "the vault was in Bergen")]
+    edges.propose(store, project, *ends, "supersedes", f"since {SECRET} moved", NOW)
+    said = {"situation": f"{SECRET} was locked", "action_taken": f"opened {SECRET}", "evidence": SECRET}
+    episodes.write(store, repository=project, action_type="fix", expected="success", outcome="partial", now=NOW, **said)
+    procedures.propose(store, repository=project, root="/", name=f"open {SECRET}", trigger=f"{SECRET} is shut", steps=f"knock at {SECRET}", paths=[], now=NOW)
+    tasks.write(store, project, epic="e", title=f"about {SECRET}", plan=[{"step": f"open {SECRET}", "note": SECRET}], blockers=[SECRET], now=NOW)
+    tasks.write_handoff(store, project, {"active_epic": "e", "next_action": f"knock at {SECRET}"}, NOW)
+    store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert [] == anywhere(os.path.dirname(store.path), SECRET)

@@ -56,7 +56,7 @@ def propose(store: Store, repository: int | None, origin_ref: str, target_ref: s
     Proposing an approved edge again makes it as strong as a new one, and proposing a rejected one opens it again.
     Raises TenonError for an unknown memory or kind, another repository's memory, a missing reason, or one memory twice.
     """
-    kind, reason = chosen(kind, "kind of edge", KINDS), kept(reason, "reason", REASON)
+    kind, reason = chosen(kind, "kind of edge", KINDS), kept(reason, "reason", REASON, store=store)
     with store.transaction():
         origin, target = _end(store, repository, origin_ref), _end(store, repository, target_ref)
         if origin.id == target.id:
@@ -78,7 +78,7 @@ def approve(store: Store, repository: int | None, edge_id: int, now: float, why:
     Raises TenonError for an unknown, rejected or other repository's edge, and for a `supersedes` whose target was
     written later than its origin or was superseded by another memory already.
     """
-    why = kept(why, "reason", REASON, empty=True)
+    why = kept(why, "reason", REASON, empty=True, store=store)
     with store.transaction():
         origin, target, kind, status, verdict = _edge(store, repository, edge_id)
         if status == "rejected":
@@ -102,7 +102,7 @@ def reject(store: Store, repository: int | None, edge_id: int, why: str, now: fl
 
     Raises TenonError for an unknown or other repository's edge, or a missing reason.
     """
-    why = kept(why, "reason", REASON)
+    why = kept(why, "reason", REASON, store=store)
     with store.transaction():
         _edge(store, repository, edge_id)
         store.execute(DECIDE, ("rejected", why, now, edge_id))

@@ -52,8 +52,8 @@ def write(
     """
     action_type = chosen(action_type, "type of action", ACTIONS)
     expected, outcome = chosen(expected, "expected ending", ENDINGS), chosen(outcome, "outcome", ENDINGS)
-    situation, taken = kept(situation, "situation", LONGEST), kept(action_taken, "action_taken", LONGEST)
-    evidence = kept(evidence, "evidence", LONGEST)
+    situation, taken = kept(situation, "situation", LONGEST, store=store), kept(action_taken, "action_taken", LONGEST, store=store)
+    evidence = kept(evidence, "evidence", LONGEST, store=store)
     with store.transaction():
         ref, _ = memories.write(
             store,

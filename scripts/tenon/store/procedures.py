@@ -75,7 +75,7 @@ def propose(
     `paths` are files and folders from the repository's root. Raises TenonError for an empty or overlong part, a path
     that leaves the root, a procedure that was archived, and as `memories.write` does.
     """
-    name, trigger, steps = kept(name, "name", NAME), kept(trigger, "trigger", TRIGGER), kept(steps, "steps", STEPS)
+    name, trigger, steps = kept(name, "name", NAME, store=store), kept(trigger, "trigger", TRIGGER, store=store), kept(steps, "steps", STEPS, store=store)
     files = sorted({contents.relative(root, kept(path, "a path", 1000)) for path in paths})
     if len(files) > MOST_PATHS:
         raise TenonError(f"a procedure depends on at most {MOST_PATHS} paths, not {len(files)}: name the folders they are in")
@@ -131,8 +131,8 @@ def outcome(
     also a failure signature (else its id is «»). Raises TenonError for an unknown procedure or outcome.
     """
     outcome = chosen(outcome, "outcome", episodes.ENDINGS)
-    situation = kept(situation, "situation", episodes.LONGEST, empty=True)
-    evidence = kept(evidence, "evidence", episodes.LONGEST, empty=True)
+    situation = kept(situation, "situation", episodes.LONGEST, empty=True, store=store)
+    evidence = kept(evidence, "evidence", episodes.LONGEST, empty=True, store=store)
     memory, known = _known(store, ref)
     found = contents.digest(root, known.paths)  # before the transaction: reading files keeps no other writer waiting
     with store.transaction():

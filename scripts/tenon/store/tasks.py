@@ -8,7 +8,7 @@ from __future__ import annotations
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse
 from tenon.base.text import cut
-from tenon.store import places
+from tenon.store import forgotten, places
 from tenon.store.wording import chosen, kept
 
 TYPE_CHECKING = False
@@ -62,7 +62,8 @@ def write(
         "blockers": None if blockers is None else _texts(blockers, "blockers"),
     }
     if title is not None:
-        given["title"] = kept(title, "title", TEXT)
+        given["title"] = kept(title, "title", TEXT, store=store)
+    given = _without_forgotten(store, given)
     if status is not None:
         given["status"] = chosen(status, "status of an epic", STATUSES)
     with store.transaction():
@@ -102,7 +103,7 @@ def write_handoff(store: Store, repository: int, body: Mapping[str, Any], now: f
 
     with store.transaction():
         clear_handoff(store, repository)
-        store.execute(PUT_HANDOFF, (places.canonical(store, repository), json.dumps(brief, ensure_ascii=False), now))
+        store.execute(PUT_HANDOFF, (places.canonical(store, repository), json.dumps(_without_forgotten(store, brief), ensure_ascii=False), now))
 
 
 def read_handoff(store: Store, repository: int) -> dict[str, Any] | None:
@@ -208,6 +209,17 @@ def _known(given: Mapping[str, Any], fields: Sequence[str], name: str) -> None:
 
 
 # ---------------------------------------------------------------- what is stored
+
+
+def _without_forgotten(store: Store, value: Any) -> Any:
+    """The same value with every text as the user's forgetting leaves it."""
+    if isinstance(value, str):
+        return forgotten.without(store, value)
+    if isinstance(value, list):
+        return [_without_forgotten(store, each) for each in value]
+    if isinstance(value, dict):
+        return {key: _without_forgotten(store, each) for key, each in value.items()}
+    return value
 
 
 def _body(state: Mapping[str, Any]) -> str:

@@ -3,10 +3,15 @@ from __future__ import annotations
 
 from tenon.base.errors import TenonError
 from tenon.base.text import clean
+from tenon.store import forgotten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tenon.store.db import Store
 
 
-def kept(said: object, name: str, most: int, *, empty: bool = False) -> str:
-    """The text without secrets and white space at its ends.
+def kept(said: object, name: str, most: int, *, empty: bool = False, store: Store | None = None) -> str:
+    """The text without secrets and white space at its ends; with a store, also without what the user had it forget.
 
     Raises TenonError when it is no text, empty (unless `empty`), or has more than `most` characters.
     """
@@ -15,6 +20,8 @@ def kept(said: object, name: str, most: int, *, empty: bool = False) -> str:
     if not isinstance(said, str):
         raise TenonError(f"{name} must be a text, not {_named(said)}")
     text = redact(clean(said)).strip()
+    if store is not None:
+        text = forgotten.without(store, text)
     if not text and not empty:
         raise TenonError(f"{name} is empty; say it in a sentence")
     if len(text) > most:
