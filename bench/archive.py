@@ -5,6 +5,7 @@
 Turns of 50 KB of prose, half of them prompts and half answers, go from a transcript into a store; then 1,000 different prompts are
 recalled and journalled. Printed: megabytes a second, the store's bytes to the transcript's, the journal's bytes a recall.
 """
+
 from __future__ import annotations
 
 import json

@@ -2,6 +2,7 @@
 
 Real technical English with its real distribution of words, on every machine that has Python; the same for every run.
 """
+
 from __future__ import annotations
 
 import ast

@@ -4,6 +4,7 @@
 
 Prints medians, the ratio of medians, and the median of the pairwise ratios. 20,000 memories unless said otherwise.
 """
+
 from __future__ import annotations
 
 import json
@@ -35,7 +36,11 @@ def main() -> int:
             repository = corpus.fill(store, count, now)
             store.execute(places.ADD_REPOSITORY, ("path:" + os.path.realpath(project), now))
             store.execute(places.SET_ALIAS, (repository, store.value(places.BY_KEY, ("path:" + os.path.realpath(project),))))
-        for name, prompts in (("answered", corpus.cues(RUNS, 8)), ("unrelated", ["please compare marmalade recipes from Dundee"] * RUNS), ("slash command", ["/compact"] * RUNS)):
+        for name, prompts in (
+            ("answered", corpus.cues(RUNS, 8)),
+            ("unrelated", ["please compare marmalade recipes from Dundee"] * RUNS),
+            ("slash command", ["/compact"] * RUNS),
+        ):
             hook, bare, said = [], [], 0
             for number, prompt in enumerate(prompts):
                 event = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": f"s{number}", "cwd": project, "prompt": prompt})

@@ -5,6 +5,7 @@
 Every turn goes into the archive as said; every question of categories 1 to 4 is a cue. Printed beside a plain FTS5
 query over the same turns (every word OR-ed, BM25), and the ratio. recall@k is the share of gold turns in the top k, averaged.
 """
+
 from __future__ import annotations
 
 import glob
@@ -54,7 +55,9 @@ def main() -> int:
                 silent += not any(hit.parts.match >= FLOOR for hit in hits)
                 ours.append(shares([known[hit.candidate.rowid] for hit in hits], gold))
                 plain.append(shares(search(lexicon, question), gold))
-    print(f"{len(files)} conversations, {len(ours)} questions, {spent / len(ours) * 1000:.2f} ms a question, {silent / len(ours):.1%} would get nothing at the floor of {FLOOR}")
+    print(
+        f"{len(files)} conversations, {len(ours)} questions, {spent / len(ours) * 1000:.2f} ms a question, {silent / len(ours):.1%} would get nothing at the floor of {FLOOR}"
+    )
     for name, rows in (("plain FTS5", plain), ("Tenon", ours)):
         print(f"{name:12}" + "".join(f"  R@{k} {mean(rows, i):.3f}" for i, k in enumerate(KS)))
     print(f"{'ratio':12}" + "".join(f"  R@{k} {mean(ours, i) / mean(plain, i):.3f}" for i, k in enumerate(KS)))

@@ -4,6 +4,7 @@
 
 Median and 95th percentile of 100 cues of 8 words, and the ratio to a plain FTS5 query (every word OR-ed) over the same rows.
 """
+
 from __future__ import annotations
 
 import os

@@ -3,6 +3,7 @@
 Claude Code ends a SessionEnd hook after 1.2 seconds with all its children, so the work is done here, in small
 transactions, the oldest part first; what is cut off is made good at the next session's start.
 """
+
 from __future__ import annotations
 
 import os

@@ -3,6 +3,7 @@
 /memory-recall and /memory-digest add to what the model reads. /memory-status, /memory-why and /memory-forget are
 answered to the user alone: the prompt is stopped with the answer as its reason, and no request is made.
 """
+
 from __future__ import annotations
 
 import os
@@ -67,12 +68,7 @@ def _recall(store: Store, event: dict[str, Any], cue: str, chosen: Settings) -> 
     found = recall(
         store, cue, scope=places.scope(store, repository), k=HITS, now=now, per_day=where.per_day(chosen), archive=True, not_session=where.session(event)
     )
-    lines = [
-        injection.said_line(hit.candidate, hit.words)
-        if hit.candidate.tier == "archive"
-        else injection.memory_line(hit.candidate)
-        for hit in found.hits
-    ]
+    lines = [injection.said_line(hit.candidate, hit.words) if hit.candidate.tier == "archive" else injection.memory_line(hit.candidate) for hit in found.hits]
     text, placed = injection.fenced([("", lines)], int(chosen.number("inject.max_chars")))
     told = [(hit.candidate.ref, hit.score, hit.parts.values()) for hit in found.hits]
     journal.record(store, event="command", session=where.session(event), repository=repository, words=found.words(), hits=told, chars=len(text), now=now)

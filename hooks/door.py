@@ -1,4 +1,5 @@
 """Reads one event, answers it within its time, and turns every fault into silence and a line for `tenon doctor`."""
+
 from __future__ import annotations
 
 import _thread

@@ -2,6 +2,7 @@
 
 This file is compiled anew at each start and may be read by any Python there is, so it is short and plain.
 """
+
 import os
 import sys
 

@@ -1,4 +1,5 @@
 """A prompt: the few memories and past exchanges that answer it, each once a session, or nothing."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """A session starts, goes on, is cleared or was compacted: what is known of this repository is put in front of it."""
+
 from __future__ import annotations
 
 import os

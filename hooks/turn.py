@@ -1,4 +1,5 @@
 """The end of a turn, of the main conversation or of a sub-agent: what the transcript has gained goes into the archive."""
+
 from __future__ import annotations
 
 import os

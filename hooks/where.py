@@ -1,4 +1,5 @@
 """What every event says of itself: whose memory, which folder, which session."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """Starts the MCP server on stdin and stdout; nothing is opened before a tool is called."""
+
 import os
 import signal
 import sys

@@ -3,6 +3,7 @@
 Each call opens the store and gives it back, so that a killed server holds nothing and a store that was locked, moved or
 mended a moment ago is simply used.
 """
+
 from __future__ import annotations
 
 import os

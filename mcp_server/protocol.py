@@ -5,6 +5,7 @@ the client's capabilities in `_meta`, and `server/discover` tells what is served
 one process serves both, and answers what it does not know at once: a client that waits for an answer in vain starts seconds later.
 Source: modelcontextprotocol.io/specification, revisions 2024-11-05 to 2026-07-28.
 """
+
 from __future__ import annotations
 
 import json
@@ -118,9 +119,7 @@ class Tool:
 class Dispatcher:
     """Answers messages, whichever way they come."""
 
-    def __init__(
-        self, name: str, version: str, title: str, instructions: str, tools: Iterable[Tool], on_fault: Callable[[BaseException], object]
-    ) -> None:
+    def __init__(self, name: str, version: str, title: str, instructions: str, tools: Iterable[Tool], on_fault: Callable[[BaseException], object]) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._list = [tool.listed() for tool in self._tools.values()]
         self._server = {"name": name, "title": title, "version": version}

@@ -1,4 +1,5 @@
 """What each tool takes and when to call it, as the model reads it."""
+
 from __future__ import annotations
 
 TYPE_CHECKING = False

@@ -2,6 +2,7 @@
 
 A slow start would lose the server for fifteen minutes, so the handshake needs neither SQLite nor a store.
 """
+
 from __future__ import annotations
 
 from mcp_server import protocol, schemas, stdio

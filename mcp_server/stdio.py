@@ -2,6 +2,7 @@
 
 Calls are answered one after the other, in their order; everything else at once, also while a call is at work.
 """
+
 from __future__ import annotations
 
 import os

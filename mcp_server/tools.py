@@ -1,4 +1,5 @@
 """What each tool does: its arguments, already validated, become calls of the library, and the result is plain data."""
+
 from __future__ import annotations
 
 import json
@@ -88,7 +89,9 @@ def _recall(here: Place, given: dict[str, Any]) -> dict[str, Any]:
                 told["edges"] = _edges(here, hit.candidate.rowid, int(given.get("edge_depth", 1)))
     result: dict[str, Any] = {"hits": hits, "count": len(hits)}
     if not hits:
-        result["note"] = "Nothing is known about that. " + ("" if given.get("archive") else "With archive true, what was said in earlier sessions is searched too.")
+        result["note"] = "Nothing is known about that. " + (
+            "" if given.get("archive") else "With archive true, what was said in earlier sessions is searched too."
+        )
     return result
 
 
@@ -110,7 +113,10 @@ def _hit(here: Place, hit: Hit) -> dict[str, Any]:
     if hit.candidate.tier == "archive":
         told["content"] = injection.excerpt(hit.candidate.text, hit.words, 1000)
         if hit.candidate.other_text:
-            told["answered_by" if hit.candidate.kind == "prompt" else "answers"] = {"id": hit.candidate.other_ref, "content": cut(hit.candidate.other_text, 600)}
+            told["answered_by" if hit.candidate.kind == "prompt" else "answers"] = {
+                "id": hit.candidate.other_ref,
+                "content": cut(hit.candidate.other_text, 600),
+            }
     return told
 
 
@@ -220,7 +226,10 @@ def _forget(here: Place, given: dict[str, Any]) -> dict[str, Any]:
             here.memory(ref)
     lines = forget.preview(here.store, given["ids"], quote=False)
     if not given.get("confirm"):
-        return {"would_forget": lines, "note": "Nothing is forgotten yet. Show this to the user (`/memory-forget ID` shows them the words); call again with confirm true once they agree."}
+        return {
+            "would_forget": lines,
+            "note": "Nothing is forgotten yet. Show this to the user (`/memory-forget ID` shows them the words); call again with confirm true once they agree.",
+        }
     from tenon.digest import summary
 
     for name in forget.forget(here.store, given["ids"], given.get("reason", "the user's wish"), here.now):

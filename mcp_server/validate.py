@@ -3,6 +3,7 @@
 It knows the part of JSON Schema that tools need: type, enum, const, properties, required, additionalProperties, items, the limits of
 length, number and size, allOf, anyOf and oneOf. Other keywords allow everything.
 """
+
 from __future__ import annotations
 
 TYPE_CHECKING = False
@@ -118,7 +119,9 @@ def _properties(value: dict[str, Any], schema: dict[str, Any], path: str) -> str
         elif others is False:
             # Before what is missing: the misspelt name is most often the missing one.
             near = nearest(name, known)
-            wrong = f"{where}: is not known; " + (f"did you mean {near}?" if near else f"known are {listed(known, 'and')}" if known else "nothing is taken here")
+            wrong = f"{where}: is not known; " + (
+                f"did you mean {near}?" if near else f"known are {listed(known, 'and')}" if known else "nothing is taken here"
+            )
         elif isinstance(others, dict):
             wrong = problem(given, others, where)
         if wrong:

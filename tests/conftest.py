@@ -1,4 +1,5 @@
 """Every test lives in a home of its own and sees none of the user's settings."""
+
 from __future__ import annotations
 
 import os

@@ -4,6 +4,7 @@
 
 Real Claude Code runs twice in a home of its own, against a stand-in of the Messages API on this machine.
 """
+
 from __future__ import annotations
 
 import json

@@ -1,9 +1,10 @@
 """Passes the tests on a machine that has git and Python 3.10 or newer: makes .venv, installs tests/requirements.txt, runs pytest.
 
-    python3 tests/run.py              # everything that this machine can run
-    python3 tests/run.py --full       # installs the real clients first (npm): both Claude Codes, the MCP conformance suite
-    python3 tests/run.py -k redact    # what follows goes to pytest
+python3 tests/run.py              # everything that this machine can run
+python3 tests/run.py --full       # installs the real clients first (npm): both Claude Codes, the MCP conformance suite
+python3 tests/run.py -k redact    # what follows goes to pytest
 """
+
 from __future__ import annotations
 
 import os
@@ -40,7 +41,9 @@ def environment() -> Path:
     if not python.exists() and subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=False).returncode:
         sys.exit("python3 cannot make a virtual environment here; on Debian and Ubuntu `apt install python3-venv` brings that part")
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(ROOT / "tests" / "requirements.txt")], check=True)
+        subprocess.run(
+            [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(ROOT / "tests" / "requirements.txt")], check=True
+        )
         stamp.write_text(wanted, encoding="utf-8")
     return python
 
@@ -56,7 +59,9 @@ def clients() -> None:
         folder = CACHE / name
         if not (folder / "node_modules").exists():
             folder.mkdir(parents=True, exist_ok=True)
-            subprocess.run([npm, "install", "--silent", "--no-audit", "--no-fund", "--no-package-lock", "--prefix", str(folder), *wanted], cwd=folder, check=True)
+            subprocess.run(
+                [npm, "install", "--silent", "--no-audit", "--no-fund", "--no-package-lock", "--prefix", str(folder), *wanted], cwd=folder, check=True
+            )
 
 
 def found() -> dict[str, str]:

@@ -1,4 +1,5 @@
 """The documents say what the code does."""
+
 from __future__ import annotations
 
 import re

@@ -1,4 +1,5 @@
 """The rules of the house, held against the code itself."""
+
 from __future__ import annotations
 
 import ast
@@ -17,7 +18,25 @@ DOORS = [ROOT / "hooks", ROOT / "mcp_server"]
 FLOORS = {"base": 0, "store": 1, "recall": 2, "digest": 2, "wire": 2, "world": 3, "proxy": 4, "dashboard": 4, "cli": 4}
 OURS = {"tenon", "hooks", "mcp_server"}
 # What a prompt may load of the standard library beyond what the interpreter has loaded at its start.
-LEAN = {"__future__", "_stat", "os.path", "_json", "_sqlite3", "_functools", "math", "os", "stat", "posixpath", "ntpath", "genericpath", "_collections_abc", "time", "_thread", "unicodedata", "nt"}
+LEAN = {
+    "__future__",
+    "_stat",
+    "os.path",
+    "_json",
+    "_sqlite3",
+    "_functools",
+    "math",
+    "os",
+    "stat",
+    "posixpath",
+    "ntpath",
+    "genericpath",
+    "_collections_abc",
+    "time",
+    "_thread",
+    "unicodedata",
+    "nt",
+}
 
 
 def sources(*folders: Path) -> list[Path]:

@@ -1,4 +1,5 @@
 """What Claude Code reads of the plugin: one version everywhere, and hooks that every supported version can load."""
+
 from __future__ import annotations
 
 import json
@@ -127,7 +128,9 @@ def test_every_shipped_text_has_unix_line_ends() -> None:
     assert [] == [str(path) for path in shipped() if path.suffix != ".cmd" and b"\r\n" in path.read_bytes()]
 
 
-@pytest.mark.parametrize("path", sorted([*(ROOT / "commands").glob("*.md"), *(ROOT / "skills").glob("*/SKILL.md")]), ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize(
+    "path", sorted([*(ROOT / "commands").glob("*.md"), *(ROOT / "skills").glob("*/SKILL.md")]), ids=lambda path: f"{path.parent.name}/{path.name}"
+)
 def test_a_command_works_by_its_bare_name(path: Path) -> None:
     """Which the name in its front matter decides; and it says what it is for."""
     head = path.read_text(encoding="utf-8").split("---")[1]

@@ -1,4 +1,5 @@
 """Faults that a door survived: one line each, found again newest first, and never a fault themselves."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """JSON and SQLite by their short way give what the public modules give, also where the C halves are missing."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """Where Tenon keeps things: one home, owner-only, real folders."""
+
 from __future__ import annotations
 
 import os
@@ -22,7 +23,9 @@ def test_the_home_is_the_named_one_or_the_users(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("TENON_HOME", "here")
     home = str(tmp_path.resolve() / "here")
     assert home == os.path.realpath(paths.home())
-    assert all(path.startswith(paths.home() + os.sep) for path in (paths.store_path("default"), paths.settings_path(), paths.faults_path(), paths.agent_folder("x")))
+    assert all(
+        path.startswith(paths.home() + os.sep) for path in (paths.store_path("default"), paths.settings_path(), paths.faults_path(), paths.agent_folder("x"))
+    )
 
 
 def test_the_agent_is_the_chosen_one_the_environments_or_the_default(monkeypatch: pytest.MonkeyPatch) -> None:

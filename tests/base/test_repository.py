@@ -1,4 +1,5 @@
 """A repository is one key from wherever it is looked at, and two repositories are never one."""
+
 from __future__ import annotations
 
 import os

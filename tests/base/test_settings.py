@@ -1,4 +1,5 @@
 """Settings: environment before file before default, and a broken one never stops anything."""
+
 from __future__ import annotations
 
 import json
@@ -37,7 +38,9 @@ def test_the_environment_comes_before_the_file_and_the_file_before_the_default(m
     assert ("TENON_INJECT_HITS", "settings.json", "default") == tuple(chosen.origin[name] for name in ("inject.hits", "recall.floor", "inject.prompt"))
 
 
-@pytest.mark.parametrize(("raw", "value"), [("1", True), ("true", True), ("YES", True), ("on", True), ("0", False), ("False", False), ("no", False), ("OFF", False)])
+@pytest.mark.parametrize(
+    ("raw", "value"), [("1", True), ("true", True), ("YES", True), ("on", True), ("0", False), ("False", False), ("no", False), ("OFF", False)]
+)
 def test_a_switch_in_the_environment(monkeypatch: pytest.MonkeyPatch, raw: str, value: bool) -> None:
     """In the ways people write it."""
     monkeypatch.setenv("TENON_INJECT_PROMPT", raw)
@@ -98,7 +101,10 @@ def test_a_folder_where_the_file_should_be_is_named(tmp_path: Path) -> None:
 
 
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=60) | st.dictionaries(st.sampled_from(sorted(settings.KNOWN)), st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers())))
+@given(
+    st.binary(max_size=60)
+    | st.dictionaries(st.sampled_from(sorted(settings.KNOWN)), st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers()))
+)
 def test_whatever_the_file_has_there_are_settings(content: Any) -> None:
     """Every name has a value of its own type."""
     put(content)

@@ -1,4 +1,5 @@
 """Words as the index sees them: any script, any case, any accent, composed or not."""
+
 from __future__ import annotations
 
 import unicodedata

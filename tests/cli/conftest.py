@@ -1,4 +1,5 @@
 """The command line as its user has it: a real process, a home and a project of its own."""
+
 from __future__ import annotations
 
 import json
@@ -44,9 +45,7 @@ class Tenon:
         self.project = project
         self.env: dict[str, str] = {}
 
-    def __call__(
-        self, *arguments: str, given: str | bytes = "", cwd: Path | None = None, start: tuple[str, ...] = (PYTHON, "-I", "-S", DOOR)
-    ) -> Result:
+    def __call__(self, *arguments: str, given: str | bytes = "", cwd: Path | None = None, start: tuple[str, ...] = (PYTHON, "-I", "-S", DOOR)) -> Result:
         data = given.encode() if isinstance(given, str) else given
         done = subprocess.run([*start, *arguments], input=data, capture_output=True, cwd=cwd or self.project, env=self.environment(), timeout=60, check=False)
         return Result(done)

@@ -1,4 +1,5 @@
 """`tenon doctor` and `tenon statusline`: what is wrong is named with its way out, and what is safe to mend is mended."""
+
 from __future__ import annotations
 
 import json
@@ -162,7 +163,9 @@ def test_an_unfinished_last_line_counts_as_read_after_an_hour(tenon: Tenon) -> N
 
 def test_left_out_lines_are_told_with_three_files_at_most() -> None:
     """So that one knows where to look."""
-    said = [check.said for check in doctor.report(replace(WELL, store=replace(STORE, left_out=[(f"/{name}", 2) for name in "abcd"]))) if check.name == "left out"]
+    said = [
+        check.said for check in doctor.report(replace(WELL, store=replace(STORE, left_out=[(f"/{name}", 2) for name in "abcd"]))) if check.name == "left out"
+    ]
 
     assert ["8 lines of 4 transcripts were no JSON or too long, and are not in the archive: /a, /b, /c, …"] == said
 
@@ -185,7 +188,12 @@ def lent(tmp_path: Path) -> Iterator[Any]:
         os.chown(place / "home", user, user)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        env = {"HOME": str(place / "home"), "TENON_HOME": str(place / "home" / ".tenon"), "PATH": "/usr/bin:/bin", "CLAUDE_CONFIG_DIR": str(place / "home" / ".claude")}
+        env = {
+            "HOME": str(place / "home"),
+            "TENON_HOME": str(place / "home" / ".tenon"),
+            "PATH": "/usr/bin:/bin",
+            "CLAUDE_CONFIG_DIR": str(place / "home" / ".claude"),
+        }
         more: dict[str, Any] = {} if user is None else {"user": user, "group": user, "extra_groups": []}
         program = [python, "-I", "-S", str(place / "plugin" / "bin" / "tenon"), *arguments]
         return subprocess.run(program, capture_output=True, text=True, env=env, cwd=place / "home", timeout=60, check=False, **more)
@@ -208,7 +216,11 @@ def test_what_is_closed_is_said_and_opened_by_fix(lent: Any, inner: str, mode: i
 
     assert "Nothing is remembered" not in status.stderr
     assert (0 if mode else 1, mode or "tenon doctor --fix" in status.stderr) == (status.returncode, mode or True)
-    assert (1, True, False) == (looked.returncode, "mend: tenon doctor --fix" in looked.stdout, "damaged" in looked.stdout or "attempt to write" in looked.stdout)
+    assert (1, True, False) == (
+        looked.returncode,
+        "mend: tenon doctor --fix" in looked.stdout,
+        "damaged" in looked.stdout or "attempt to write" in looked.stdout,
+    )
     assert 0 == fixed.returncode, fixed.stdout
     assert "we deploy on Fridays" in run("recall", "deploy").stdout
 
@@ -231,7 +243,7 @@ def test_turns_that_lost_their_parent_are_unlinked_and_no_changed_ones(tenon: Te
         assert ("warn", True) == (found["state"], found["said"].startswith("1 of 8 turns are unlinked")), found
 
 
-@pytest.mark.parametrize("content", ["'[garbage'", "CAST(x'5b22ff00fe225d' AS TEXT)", "'[1, {\"type\": \"text\", \"text\": 5}]'"])
+@pytest.mark.parametrize("content", ["'[garbage'", "CAST(x'5b22ff00fe225d' AS TEXT)", '\'[1, {"type": "text", "text": 5}]\''])
 def test_a_turn_that_is_no_json_can_be_forgotten(tenon: Tenon, content: str) -> None:
     """Whatever stands in it now."""
     talk = tenon.talk()
@@ -380,7 +392,9 @@ def test_a_changed_turn_is_found(tenon: Tenon) -> None:
     for more in ((), ("--deep",)):
         found = checked(tenon, *more)["archive"]
         assert ("fail", "1 of 10 turns are not as they were written, all others are: t4 in session s1") == (found["state"], found["said"])
-        assert found["mend"].startswith("tenon forget t4 (takes what was changed out); Claude Code's own transcript is still there: tenon --agent fresh import ")
+        assert found["mend"].startswith(
+            "tenon forget t4 (takes what was changed out); Claude Code's own transcript is still there: tenon --agent fresh import "
+        )
     tenon.ok("forget", "t4", "--yes")
     assert "ok" == checked(tenon, "--deep")["archive"]["state"]
 

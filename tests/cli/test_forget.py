@@ -1,4 +1,5 @@
 """`tenon forget`: shows, asks, removes, and it stays gone."""
+
 from __future__ import annotations
 
 import os
@@ -58,9 +59,7 @@ def test_on_a_terminal_it_asks(tenon: Tenon, answer: bytes, code: int, gone: boo
     ref = tenon.written(f"the vault is {SECRET}")
     main, side = pty.openpty()
     try:
-        run = subprocess.Popen(
-            [PYTHON, DOOR, "forget", ref], stdin=side, stdout=subprocess.DEVNULL, stderr=side, cwd=tenon.project, env=tenon.environment()
-        )
+        run = subprocess.Popen([PYTHON, DOOR, "forget", ref], stdin=side, stdout=subprocess.DEVNULL, stderr=side, cwd=tenon.project, env=tenon.environment())
         told = b""
         while b"[y/N]" not in told:
             told += os.read(main, 1000)

@@ -1,4 +1,5 @@
 """`tenon import`: a dry run, an import, and the same again."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """`tenon install`: asked for, written down, done once, and taken back to the byte."""
+
 from __future__ import annotations
 
 import argparse

@@ -1,4 +1,5 @@
 """why, status, agents, paths, alias, config: the verbs that look, and set."""
+
 from __future__ import annotations
 
 import json
@@ -174,7 +175,15 @@ def test_settings_are_written_and_taken_back(tenon: Tenon) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("inject.hits", "many"), ("inject.hits", "2.5"), ("inject.max_chars", "9901"), ("inject.prompt", "perhaps"), ("recall.floor", "7"), ("agent", "../x"), ("no.such", "1")],
+    [
+        ("inject.hits", "many"),
+        ("inject.hits", "2.5"),
+        ("inject.max_chars", "9901"),
+        ("inject.prompt", "perhaps"),
+        ("recall.floor", "7"),
+        ("agent", "../x"),
+        ("no.such", "1"),
+    ],
 )
 def test_a_wrong_value_is_refused(tenon: Tenon, name: str, value: str) -> None:
     """And nothing is written."""

@@ -1,4 +1,5 @@
 """The command as such: help, exit codes, streams, the door."""
+
 from __future__ import annotations
 
 import json
@@ -42,7 +43,20 @@ def test_the_version_is_the_library_s(tenon: Tenon) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [("recal", "x"), ("recall",), ("recall", "x", "-k", "many"), ("recall", "x", "-k", "0"), ("recall", "x", "-k", "-3"), ("why", "-n", "0"), ("write",), ("--colour",), ("why", "--cue", "x"), ("forget",), ("alias", "one")]
+    "wrong",
+    [
+        ("recal", "x"),
+        ("recall",),
+        ("recall", "x", "-k", "many"),
+        ("recall", "x", "-k", "0"),
+        ("recall", "x", "-k", "-3"),
+        ("why", "-n", "0"),
+        ("write",),
+        ("--colour",),
+        ("why", "--cue", "x"),
+        ("forget",),
+        ("alias", "one"),
+    ],
 )
 def test_wrong_usage_is_told_apart(tenon: Tenon, wrong: tuple[str, ...]) -> None:
     """Exit code 2, a line on stderr, nothing on stdout."""
@@ -211,9 +225,7 @@ def test_output_is_utf_8_whatever_the_locale(tenon: Tenon) -> None:
 def test_a_reader_that_leaves_is_no_fault(tenon: Tenon) -> None:
     """`tenon … | head -1` is quiet."""
     tenon.written("word " * 1500)
-    pipe = subprocess.Popen(
-        [PYTHON, DOOR, "recall", "word"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tenon.project, env=tenon.environment()
-    )
+    pipe = subprocess.Popen([PYTHON, DOOR, "recall", "word"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tenon.project, env=tenon.environment())
     assert pipe.stdout is not None
     assert pipe.stderr is not None
     pipe.stdout.close()

@@ -1,4 +1,5 @@
 """recall, write, reinforce, episode: the verbs of memories."""
+
 from __future__ import annotations
 
 import os

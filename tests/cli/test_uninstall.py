@@ -1,4 +1,5 @@
 """`tenon uninstall`: what is the user's stays, memories stay, and a purge wants to be sure."""
+
 from __future__ import annotations
 
 import os
@@ -16,7 +17,12 @@ def test_what_the_user_changed_since_stays(tmp_path: Path, monkeypatch: pytest.M
     """A rule added beside ours, a status line of their own, a command replaced."""
     where = here(tmp_path)
     run(where)
-    text = Path(where.settings).read_text(encoding="utf-8").replace(f'"{RULES[0]}"', f'"Read",\n      "{RULES[0]}"').replace(launcher.status_command(where), "mine")
+    text = (
+        Path(where.settings)
+        .read_text(encoding="utf-8")
+        .replace(f'"{RULES[0]}"', f'"Read",\n      "{RULES[0]}"')
+        .replace(launcher.status_command(where), "mine")
+    )
     Path(where.settings).write_text(text, encoding="utf-8")
     os.remove(where.link)
     Path(where.link).write_text("theirs", encoding="utf-8")

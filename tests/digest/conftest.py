@@ -1,4 +1,5 @@
 """A store and a transcript of either version for each test."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
 """From the transcript to the archive: incremental, safe against every broken file, and in little memory."""
+
 from __future__ import annotations
 
 import json
@@ -181,9 +182,7 @@ def test_two_at_once_keep_each_turn_once(store: Store, talk: Transcript) -> None
         "print(r.finished, r.problem)"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
-    both = [
-        subprocess.Popen([sys.executable, "-c", program, store.path, talk.path, talk.folder], env=env, stdout=subprocess.PIPE, text=True) for _ in range(2)
-    ]
+    both = [subprocess.Popen([sys.executable, "-c", program, store.path, talk.path, talk.folder], env=env, stdout=subprocess.PIPE, text=True) for _ in range(2)]
 
     assert ["True \n", "True \n"] == [process.communicate(timeout=60)[0] for process in both]
     assert [("prompt", f"question {number}") for number in range(400)] == told(store)
@@ -473,7 +472,9 @@ def test_a_transcript_of_1_gb_passes_through_less_than_100_mb(store: Store, tmp_
     """Every turn of it."""
     talk = Transcript(str(tmp_path / "s1.jsonl"))
     talk.prompt("read the log")
-    line = json.dumps({"type": "user", "parentUuid": talk.last, "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "@"}]}})
+    line = json.dumps(
+        {"type": "user", "parentUuid": talk.last, "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "@"}]}}
+    )
     before, after = line.encode()[:-1].split(b"@")
     filler = (b"INFO 2026-11-30 request served in 12 ms by worker number seven; " * 3200)[:200_000]
     with open(talk.path, "ab") as file:

@@ -1,4 +1,5 @@
 """Lines that are too much for a hook, files that are not what they were, and folders that a line does not name."""
+
 from __future__ import annotations
 
 import json
@@ -240,11 +241,10 @@ def test_a_file_rewritten_in_place_is_read_anew(store: Store, talk: Transcript) 
     assert [("prompt", text) for text in ("alpha 1", "alpha 2", "bravo 1", "bravo 2", "bravo 3")] == told(store)
 
 
-def test_a_line_without_a_folder_was_written_where_the_one_before_was(
-    store: Store, talk: Transcript, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_without_a_folder_was_written_where_the_one_before_was(store: Store, talk: Transcript, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when the one before was read by an earlier capture."""
     monkeypatch.setenv("TENON_ARCHIVE_EXCLUDE", str(project / "private"))
+
     def begun() -> None:
         capture.capture(store, talk.path, session_name="s1", folder=str(project), now=2e9, budget_s=60)
 

@@ -1,4 +1,5 @@
 """Importing transcripts from before Tenon: a plan, progress, and the same result however often."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """Transcripts that the real Claude Code writes are read as they should be."""
+
 from __future__ import annotations
 
 import os
@@ -42,8 +43,12 @@ def test_a_conversation_a_resume_and_a_fork(store: Store, claude: ClaudeCode) ->
     second = read(store, claude)
     claude.run("or rather", "--resume", name, "--fork-session")
     third = read(store, claude)
-    course = [(turn.kind, turn.source, turn.text()) for turn in exchanges.session_turns(store, exchanges.session_number(store, name) or 0) if turn.kind != "thinking"]
-    forked = store.rows("SELECT t.parent, t.kind FROM turn t JOIN session s ON s.id = t.session WHERE s.name <> ? AND t.kind <> 'thinking' ORDER BY t.id", (name,))
+    course = [
+        (turn.kind, turn.source, turn.text()) for turn in exchanges.session_turns(store, exchanges.session_number(store, name) or 0) if turn.kind != "thinking"
+    ]
+    forked = store.rows(
+        "SELECT t.parent, t.kind FROM turn t JOIN session s ON s.id = t.session WHERE s.name <> ? AND t.kind <> 'thinking' ORDER BY t.id", (name,)
+    )
     last = store.value("SELECT max(t.id) FROM turn t JOIN session s ON s.id = t.session WHERE s.name = ?", (name,))
 
     assert [

@@ -1,4 +1,5 @@
 """A session's summary: what was asked, changed, run, committed and answered, in few words."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """One line of a transcript: kept as what, or not kept."""
+
 from __future__ import annotations
 
 import json
@@ -24,7 +25,13 @@ def user(content: Any, **more: Any) -> dict[str, Any]:
 
 def assistant(*blocks: Any, model: str = "claude-opus-4-8", **more: Any) -> dict[str, Any]:
     """An assistant line."""
-    return {"type": "assistant", "uuid": "a1", "parentUuid": "u1", "message": {"role": "assistant", "id": "msg_1", "model": model, "content": list(blocks)}, **more}
+    return {
+        "type": "assistant",
+        "uuid": "a1",
+        "parentUuid": "u1",
+        "message": {"role": "assistant", "id": "msg_1", "model": model, "content": list(blocks)},
+        **more,
+    }
 
 
 def kept(entry: transcript.Entry) -> tuple[str, str, str] | None:

@@ -1,4 +1,5 @@
 """The real Claude Code in print mode: a binary, a home of its own, and a Messages API to talk to."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """How the API reads `messages`: string content is one text block, consecutive messages of a role are one turn."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

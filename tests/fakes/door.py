@@ -1,4 +1,5 @@
 """One HTTP connection to the fake Messages API: reads a request, has it judged, and sends the answer."""
+
 from __future__ import annotations
 
 import json

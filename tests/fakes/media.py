@@ -1,4 +1,5 @@
 """Limits on images, read from the first bytes of the picture itself."""
+
 from __future__ import annotations
 
 import base64
@@ -42,14 +43,12 @@ def check_images(messages: list[Block], model: Model) -> None:
         if source.get("type") != "base64":
             continue
         if source.get("media_type") not in KINDS:
-            raise Refusal(f"{path}.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', "
-                          "'image/gif' or 'image/webp'")
+            raise Refusal(f"{path}.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'")
         longest = max(size_of(base64.b64decode(str(source.get("data", "")))[:65536]))
         limit = MAX_SIDE_OF_MANY if len(images) > MANY else MAX_SIDE
         if longest > limit:
             many = " for many-image requests" if len(images) > MANY else ""
             raise Refusal(
-                f"{path}.image.source.base64.data: At least one of the image dimensions exceed max allowed size{many}: "
-                f"{limit} pixels",
+                f"{path}.image.source.base64.data: At least one of the image dimensions exceed max allowed size{many}: {limit} pixels",
                 code="image_dimensions_too_large",
             )

@@ -1,4 +1,5 @@
 """What the API demands of `messages`: roles and their order, and the blocks each role may hold."""
+
 from __future__ import annotations
 
 import re
@@ -13,9 +14,7 @@ MESSAGE_KEYS["system"] = {"role", "content", "output_config", "clear_at"}
 SHARED = {"text", "document", "search_result", "container_upload", "connector_text"}
 ALLOWED = {
     "user": SHARED | {"image", "tool_result"},
-    "assistant": SHARED
-    | {"thinking", "redacted_thinking", "tool_use", "server_tool_use", "mcp_tool_use", "mcp_tool_listing"}
-    | {"compaction", "fallback"},
+    "assistant": SHARED | {"thinking", "redacted_thinking", "tool_use", "server_tool_use", "mcp_tool_use", "mcp_tool_listing"} | {"compaction", "fallback"},
     "system": {"text", "tool_addition", "tool_removal"},
 }
 # Only the blocks a rewriting proxy makes or copies are checked key by key; others are carried opaquely.
@@ -170,10 +169,7 @@ def check_tool_result(path: str, block: Block) -> None:
         raise Refusal(f"{path}.tool_result.content: Input should be a valid list")
     for position, inner in enumerate(content if isinstance(content, list) else []):
         if inner.get("type") not in IN_RESULT:
-            raise Refusal(
-                f"{path}.tool_result.content.{position}: Input tag '{inner.get('type')}' found using 'type' does not "
-                "match any of the expected tags"
-            )
+            raise Refusal(f"{path}.tool_result.content.{position}: Input tag '{inner.get('type')}' found using 'type' does not match any of the expected tags")
         if inner["type"] == "text" and not str(inner.get("text", "")).strip() and inner.get("cache_control"):
             place = f"{path}.tool_result.content.{position}.text"
             raise Refusal(f"{place}: cache_control cannot be set for empty text blocks")
@@ -212,9 +208,7 @@ def check_ending(body: Block, model: Model) -> None:
             raise Refusal(f"The final block in an assistant message cannot be `{final['type']}`")
         paused = str(final.get("type")).endswith("_tool_result") or final.get("type") == "server_tool_use"
         if not model.prefill and not paused and final.get("type") != "compaction":
-            raise Refusal(
-                "This model does not support assistant message prefill. The conversation must end with a user message."
-            )
+            raise Refusal("This model does not support assistant message prefill. The conversation must end with a user message.")
         if final.get("type") == "text" and final["text"] != final["text"].rstrip():
             raise Refusal("messages: final assistant content cannot end with trailing whitespace")
     thinking = body.get("thinking") or {}

@@ -1,4 +1,5 @@
 """A loopback Messages API that refuses what the real one refuses and answers from a script."""
+
 from __future__ import annotations
 
 import json

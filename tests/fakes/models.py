@@ -1,4 +1,5 @@
 """What each model accepts, remembers and costs; every rule that depends on the model is read from here."""
+
 from __future__ import annotations
 
 import re

@@ -3,6 +3,7 @@
 The key is the exact rendered prefix (`tools`, `system`, `messages`), hashed block by block. Entries are
 written at markers only and found from a marker at most twenty positions back. Token counts are estimates.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -134,9 +135,7 @@ class PromptCache:
         with self.lock:
             return self.settle(found, keys, totals, places, marks, ttft_s)
 
-    def settle(
-        self, found: list[Unit], keys: list[str], totals: list[int], places: list[int], marks: list[int], ttft_s: float
-    ) -> dict[str, Any]:
+    def settle(self, found: list[Unit], keys: list[str], totals: list[int], places: list[int], marks: list[int], ttft_s: float) -> dict[str, Any]:
         """Usage of the hashed request; refreshes what was hit and writes what was not."""
         now = self.clock()
         hit = -1

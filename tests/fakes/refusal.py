@@ -1,4 +1,5 @@
 """A request the Messages API does not accept: status, type, text and typed code of its error body."""
+
 from __future__ import annotations
 
 from typing import Any

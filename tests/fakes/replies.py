@@ -16,6 +16,7 @@ A reply is a dictionary:
 
 A string stands for one text block, a block or a list of blocks for a reply of them.
 """
+
 from __future__ import annotations
 
 import json
@@ -87,9 +88,7 @@ def normal(scripted: Scripted) -> Reply:
     return scripted
 
 
-def finished(
-    scripted: Reply, body: Block, model: Model, usage: Block, sign: Callable[[list[Block], str], str]
-) -> Block:
+def finished(scripted: Reply, body: Block, model: Model, usage: Block, sign: Callable[[list[Block], str], str]) -> Block:
     """The whole message of a reply, as a non-streaming request gets it.
 
     `sign` gives the signature of a thinking block that follows the given blocks.

@@ -5,6 +5,7 @@ of `system`, of the set of `tools` and of every earlier message, and the signatu
 Ignored differences: cache markers, string or single block, white space round a text, key order, tool
 order, deferred tools nothing has referenced yet.
 """
+
 from __future__ import annotations
 
 import base64

@@ -1,4 +1,5 @@
 """A finished message as the server-sent events that stream it."""
+
 from __future__ import annotations
 
 import json

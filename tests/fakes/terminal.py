@@ -1,4 +1,5 @@
 """A terminal for interactive programs: one tmux window on a socket of its own."""
+
 from __future__ import annotations
 
 import os
@@ -45,9 +46,7 @@ class Terminal:
     def tmux(self, *args: str) -> str:
         """The output of a tmux command on this socket."""
         command = ["tmux", "-L", self.socket, "-f", os.devnull, *args]
-        done = subprocess.run(
-            command, env=self.env, capture_output=True, text=True, encoding="utf-8", timeout=10, check=False
-        )
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, encoding="utf-8", timeout=10, check=False)
         if done.returncode:
             raise RuntimeError(f"tmux {args[0]} failed: {done.stderr.strip()}")
         return done.stdout

@@ -1,4 +1,5 @@
 """The real Claude Code is content with the fake: print mode, tools, auto mode, and the terminal."""
+
 from __future__ import annotations
 
 import os
@@ -65,12 +66,7 @@ def test_a_conversation_goes_on_with_its_thinking(claude: ClaudeCode, api: Messa
     """A continued session is the same conversation to the signatures."""
     claude.run(CALL, "--allowedTools", "Bash")
     done = claude.run("and then", "--continue")
-    kinds = [
-        block["type"]
-        for message in api.messages()[-1].body["messages"]
-        if message["role"] == "assistant"
-        for block in message["content"]
-    ]
+    kinds = [block["type"] for message in api.messages()[-1].body["messages"] if message["role"] == "assistant" for block in message["content"]]
 
     assert (0, "heard: and then\n", []) == (done.returncode, done.stdout, refusals(api))
     assert ["thinking", "tool_use", "thinking", "text"] == kinds

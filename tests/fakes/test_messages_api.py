@@ -1,4 +1,5 @@
 """The fake speaks the API's HTTP and SSE: the official SDK and a plain socket both understand it."""
+
 from __future__ import annotations
 
 import http.client
@@ -63,7 +64,10 @@ def test_the_sdk_assembles_a_streamed_message(options: dict[str, Any]) -> None:
 def test_the_sdk_reads_a_message_in_one_piece() -> None:
     """And continues the conversation with what it got."""
     anthropic = pytest.importorskip("anthropic")
-    with MessagesApi([reply(thinking(), tool_call("Bash", {}, "tc_1"), out=17), "done"]) as api, anthropic.Anthropic(base_url=api.url, api_key="sk-ant-fake", max_retries=0) as client:
+    with (
+        MessagesApi([reply(thinking(), tool_call("Bash", {}, "tc_1"), out=17), "done"]) as api,
+        anthropic.Anthropic(base_url=api.url, api_key="sk-ant-fake", max_retries=0) as client,
+    ):
         fields = {"model": "claude-opus-5-5", "max_tokens": 100}
         messages: list[Any] = [{"role": "user", "content": "hi"}]
         first = client.messages.create(messages=messages, **fields)

@@ -1,4 +1,5 @@
 """The cache reads what was sent before, byte for byte, and charges for the rest."""
+
 from __future__ import annotations
 
 import copy
@@ -43,9 +44,7 @@ def test_an_append_only_session_pays_for_each_turn_once() -> None:
     """Every request reads the one before it and writes the two new messages."""
     cache = PromptCache(Clock())
 
-    assert [(0, 0, 2004), (0, 2004, 2004), (0, 4008, 2004)] == [
-        sums(cache.charge(session(turns), OPUS)) for turns in (1, 2, 3)
-    ]
+    assert [(0, 0, 2004), (0, 2004, 2004), (0, 4008, 2004)] == [sums(cache.charge(session(turns), OPUS)) for turns in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("part", ["system", "messages"])

@@ -1,4 +1,5 @@
 """The obedient reply finds the user's words among all that Claude Code sends around them."""
+
 from __future__ import annotations
 
 from types import SimpleNamespace

@@ -1,4 +1,5 @@
 """Thinking is bound to the conversation it was made in, and only to that."""
+
 from __future__ import annotations
 
 import copy
@@ -127,9 +128,7 @@ def append_system(body: Body) -> None:
     body["messages"].append(s("a note at the end"))
 
 
-@pytest.mark.parametrize(
-    "edit", [mark, as_string, pad, swap_tools, defer_tool, attribute, ignore_tools, append_system]
-)
+@pytest.mark.parametrize("edit", [mark, as_string, pad, swap_tools, defer_tool, attribute, ignore_tools, append_system])
 def test_what_is_not_content_may_change(edit: Callable[[Body], None]) -> None:
     """Markers, notation, order and what stands behind the last block are not part of the prefix."""
     with thoughtful() as api:
@@ -156,9 +155,7 @@ def test_thinking_may_go_from_either_end_but_not_from_the_middle(turns: list[int
 
     assert status == found
     if found == 400:
-        assert answer["error"]["message"].endswith(
-            "The `thinking` block that preceded this one when it was created is missing from this request."
-        )
+        assert answer["error"]["message"].endswith("The `thinking` block that preceded this one when it was created is missing from this request.")
 
 
 def test_drop_block_removes_what_no_longer_fits_and_later_turns_work() -> None:
@@ -171,10 +168,7 @@ def test_drop_block_removes_what_no_longer_fits_and_later_turns_work() -> None:
         body["messages"] += [{"role": "assistant", "content": first["content"]}, u("and on")]
         _, second = post(api, body, anthropic_beta=CONTROLS)
 
-    dropped = [
-        {"type": "thinking_dropped", "path": f"messages.{index}.content.0", "reason": "prefix_binding_mismatch"}
-        for index in (3, 5, 7)
-    ]
+    dropped = [{"type": "thinking_dropped", "path": f"messages.{index}.content.0", "reason": "prefix_binding_mismatch"} for index in (3, 5, 7)]
     assert dropped == first["input_transformations"]
     assert dropped == second["input_transformations"]
 
@@ -188,9 +182,7 @@ def test_an_old_account_only_hears_of_a_mismatch() -> None:
         _, told = post(api, body, anthropic_beta=CONTROLS)
 
     assert "input_transformations" not in silent
-    assert [
-        {"type": "thinking_mismatch_allowed", "path": "messages.1.content.0", "reason": "prefix_binding_mismatch"}
-    ] == told["input_transformations"]
+    assert [{"type": "thinking_mismatch_allowed", "path": "messages.1.content.0", "reason": "prefix_binding_mismatch"}] == told["input_transformations"]
 
 
 def test_models_without_binding_take_an_edited_history() -> None:
@@ -236,6 +228,4 @@ def test_thinking_another_model_may_not_read_is_dropped_without_an_error() -> No
         status, answer = post(api, body, anthropic_beta=CONTROLS)
 
     assert 200 == status
-    assert [
-        {"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "model_binding_mismatch"}
-    ] == answer["input_transformations"]
+    assert [{"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "model_binding_mismatch"}] == answer["input_transformations"]

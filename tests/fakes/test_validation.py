@@ -1,4 +1,5 @@
 """The fake refuses and accepts the shapes that were measured on the real API."""
+
 from __future__ import annotations
 
 import base64
@@ -87,8 +88,11 @@ ACCEPTED: dict[str, list[Body]] = {
     "the longer lifetime first": [u(t("a", **HOUR), t("b", **MARK))],
     "a server tool and its result": [
         u("hi"),
-        a({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
-          {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}, "found"),
+        a(
+            {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+            {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+            "found",
+        ),
         u("more"),
     ],
 }
@@ -118,29 +122,22 @@ REFUSED: dict[str, tuple[list[Body], str]] = {
     ),
     "two results": (
         [u("hi"), a(call()), u(result(), result())],
-        "messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: "
-        "tc_1",
+        "messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: tc_1",
     ),
     "empty text": ([u("hi", "")], "messages: text content blocks must be non-empty"),
     "blank text": ([u("hi", "  ")], "messages: text content blocks must contain non-whitespace text"),
-    "marked empty text": (
-        [u("hi", t("", **MARK))], "messages.0.content.1.text: cache_control cannot be set for empty text blocks"
-    ),
+    "marked empty text": ([u("hi", t("", **MARK))], "messages.0.content.1.text: cache_control cannot be set for empty text blocks"),
     "empty user content": ([{"role": "user", "content": ""}], "messages.0: user messages must have non-empty content"),
     "system first": (
         [s("note"), u("hi")],
         "messages.0: use the top-level 'system' parameter for the initial system prompt",
     ),
-    "system after an assistant message": (
-        [u("hi"), a("ok"), s("note"), u("go")], "messages.2: role 'system' must follow a 'user' message"
-    ),
+    "system after an assistant message": ([u("hi"), a("ok"), s("note"), u("go")], "messages.2: role 'system' must follow a 'user' message"),
     "system before a user message": (
         [u("hi"), s("note"), u("go")],
         "messages.1: role 'system' must precede an 'assistant' message or end the array",
     ),
-    "system between call and result": (
-        [u("hi"), a(call()), s("note"), u(result())], "messages.2: role 'system' must follow a 'user' message"
-    ),
+    "system between call and result": ([u("hi"), a(call()), s("note"), u(result())], "messages.2: role 'system' must follow a 'user' message"),
     "an empty system message": ([u("hi"), s("")], "messages.1: system messages must have non-empty content"),
     "an unsigned thought": (
         [u("hi"), a({"type": "thinking", "thinking": "hm"}, "ok"), u("go")],
@@ -212,40 +209,40 @@ FIELDS: dict[str, tuple[Body, dict[str, str], int, str]] = {
     "no credentials": ({}, {"x_api_key": ""}, 401, "x-api-key header is required"),
     "no version": ({}, {"anthropic_version": ""}, 400, "anthropic-version: header is required"),
     "an unknown beta": (
-        {}, {"anthropic_beta": "hats-2026-01-01"}, 400,
+        {},
+        {"anthropic_beta": "hats-2026-01-01"},
+        400,
         "Unexpected value(s) `hats-2026-01-01` for the `anthropic-beta` header.",
     ),
     "an unknown field": ({"memory": 1}, {}, 400, "memory: Extra inputs are not permitted"),
-    "a field without its beta": (
-        {"context_management": {"edits": []}}, {}, 400, "context_management: Extra inputs are not permitted"
-    ),
+    "a field without its beta": ({"context_management": {"edits": []}}, {}, 400, "context_management: Extra inputs are not permitted"),
     "safeguards without their beta": ({"safeguards": []}, {}, 400, "safeguards: Extra inputs are not permitted"),
     "an unknown model": ({"model": "claude-9"}, {}, 404, "model: claude-9"),
     "too many tokens": ({"max_tokens": 128001}, {}, 400, "max_tokens: 128001 > 128000"),
     "a temperature": ({"temperature": 0.2}, {}, 400, "temperature: only the default value"),
     "manual thinking": (
-        {"thinking": {"type": "enabled", "budget_tokens": 2000}}, {}, 400,
+        {"thinking": {"type": "enabled", "budget_tokens": 2000}},
+        {},
+        400,
         '"thinking.type.enabled" is not supported for this model.',
     ),
     "a forced tool": (
-        {"model": "claude-opus-5-5", "tool_choice": {"type": "any"}}, {}, 400,
+        {"model": "claude-opus-5-5", "tool_choice": {"type": "any"}},
+        {},
+        400,
         'tool_choice: type "tool" and "any" are not supported for this model.',
     ),
     "block_binding without its beta": (
-        {"thinking": {"type": "adaptive", "block_binding": {}}}, {}, 400,
+        {"thinking": {"type": "adaptive", "block_binding": {}}},
+        {},
+        400,
         "thinking.adaptive.block_binding: Extra inputs are not permitted",
     ),
-    "two tools of one name": (
-        {"tools": [{"name": "x", "input_schema": {"type": "object"}}] * 2}, {}, 400, "tools: Tool names must be unique."
-    ),
-    "a blank system prompt": (
-        {"system": " "}, {}, 400, "system: text content blocks must contain non-whitespace text"
-    ),
+    "two tools of one name": ({"tools": [{"name": "x", "input_schema": {"type": "object"}}] * 2}, {}, 400, "tools: Tool names must be unique."),
+    "a blank system prompt": ({"system": " "}, {}, 400, "system: text content blocks must contain non-whitespace text"),
     "an unknown encoding": ({}, {"content_encoding": "zstd"}, 400, "content-encoding zstd is not supported"),
     "bytes that are not gzip": ({}, {"content_encoding": "gzip"}, 400, "the request body is not valid gzip"),
-    "no max_tokens with streaming": (
-        {"max_tokens": 0, "stream": True}, {}, 400, "max_tokens: 0 cannot be combined with `stream`"
-    ),
+    "no max_tokens with streaming": ({"max_tokens": 0, "stream": True}, {}, 400, "max_tokens: 0 cannot be combined with `stream`"),
 }
 
 
@@ -286,9 +283,7 @@ def test_a_manual_model_wants_thinking_first_in_an_open_tool_loop() -> None:
         _, answer = post(api, request([u("hi"), a("so", call()), u(result())], **fields, **manual))
         closed = post(api, request([u("hi"), a("so"), u("go")], **fields, **manual))
 
-    assert answer["error"]["message"].startswith(
-        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`."
-    )
+    assert answer["error"]["message"].startswith("messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`.")
     assert 200 == closed[0]
 
 
@@ -315,8 +310,7 @@ def test_twenty_one_images_must_be_small() -> None:
 
     assert 200 == few[0]
     assert many[1]["error"]["message"] == (
-        "messages.0.content.20.image.source.base64.data: At least one of the image dimensions exceed max allowed size "
-        "for many-image requests: 2000 pixels"
+        "messages.0.content.20.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels"
     )
     assert "image_dimensions_too_large" == many[1]["error"]["details"]["error_code"]
 

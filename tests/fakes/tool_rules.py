@@ -1,4 +1,5 @@
 """How calls and results pair: a turn's results are the unbroken run of tool_result blocks that opens the next one."""
+
 from __future__ import annotations
 
 from tests.fakes.conversation import Block, Turn, turns
@@ -13,8 +14,7 @@ UNANSWERED = (
     "must have a corresponding `tool_result` block in the next message."
 )
 SERVER_ORPHAN = (
-    "messages.{}.content.{}: unexpected `tool_use_id` found in `{}` blocks: {}. Each `{}` block must have a "
-    "corresponding `server_tool_use` block before it."
+    "messages.{}.content.{}: unexpected `tool_use_id` found in `{}` blocks: {}. Each `{}` block must have a corresponding `server_tool_use` block before it."
 )
 
 
@@ -62,8 +62,7 @@ def check_results(turn: Turn, previous: Turn | None) -> None:
             raise Refusal(ORPHAN.format(*place, wanted))
         if wanted in seen:
             raise Refusal(
-                "messages.{}.content.{}: each tool_use must have a single result. Found multiple `tool_result` blocks "
-                "with id: {}".format(*place, wanted)
+                "messages.{}.content.{}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: {}".format(*place, wanted)
             )
         seen.add(wanted)
 
@@ -76,10 +75,7 @@ def check_server_pairs(messages: list[Block]) -> None:
             only_results = all(block["type"] == "tool_result" for block in turn.blocks)
             if waiting and not only_results:
                 wanted, name = next(iter(waiting.items()))
-                raise Refusal(
-                    f"messages.{turn.first}: `{name}` tool use with id `{wanted}` was found without a corresponding "
-                    f"`{name}_tool_result` block"
-                )
+                raise Refusal(f"messages.{turn.first}: `{name}` tool use with id `{wanted}` was found without a corresponding `{name}_tool_result` block")
         if turn.role != "assistant":
             continue
         for block, place in zip(turn.blocks, turn.places):

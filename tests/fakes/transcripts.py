@@ -1,4 +1,5 @@
 """Transcripts as Claude Code writes them, in the shapes of 2.1.197 and of 2.1.332."""
+
 from __future__ import annotations
 
 import json

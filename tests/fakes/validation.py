@@ -3,6 +3,7 @@
 Texts no public source shows are marked `ours`. Rules of the conversation itself are in message_rules and
 tool_rules; thinking bound to a changed conversation is refused last, by signatures.
 """
+
 from __future__ import annotations
 
 import gzip
@@ -144,10 +145,7 @@ def check_parameters(body: Block, model: Model, betas: set[str]) -> None:
     if not isinstance(most, int) or isinstance(most, bool) or most < 0:
         raise Refusal("max_tokens: Input should be a valid integer greater than or equal to 0")
     if most > model.max_output:
-        raise Refusal(
-            f"max_tokens: {most} > {model.max_output}, which is the maximum allowed number of output tokens for "
-            f"{model.name}"
-        )
+        raise Refusal(f"max_tokens: {most} > {model.max_output}, which is the maximum allowed number of output tokens for {model.name}")
     for field, default in (("temperature", 1), ("top_p", 1), ("top_k", None)):
         if not model.sampling and body.get(field, default) != default:
             raise Refusal(f"{field}: only the default value is supported for this model.")  # ours
@@ -178,8 +176,7 @@ def check_thinking(body: Block, model: Model, betas: set[str]) -> None:
         raise Refusal(f"thinking: Input tag '{kind}' found using 'type' does not match any of the expected tags")
     if kind == "enabled" and not model.manual_thinking:
         raise Refusal(
-            '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
-            '"output_config.effort" to control thinking behavior.'
+            '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
         )
     if kind == "adaptive" and not model.adaptive_thinking:
         raise Refusal('"thinking.type.adaptive" is not supported for this model.')

@@ -1,4 +1,5 @@
 """Hook events as Claude Code fires them: a process, the event on its stdin, its answer on stdout."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """The slash commands as their hook answers them."""
+
 from __future__ import annotations
 
 import json
@@ -102,7 +103,12 @@ def test_nothing_stored_steers_the_terminal(fire, store, repository):
     """What is told to the user alone is free of control characters, what is asked back too."""
     ref = remember(store, repository, "zebra \x1b]0;pwned\x07 \x1b[2J \x9b31m \u202eevil\u202c")
     fire("UserPromptSubmit", prompt="what about that evil zebra?")
-    for found in (command(fire, "memory-why"), command(fire, "memory-why", ref), command(fire, "memory-forget", ref), command(fire, "memory-forget", "\x1b[2J")):
+    for found in (
+        command(fire, "memory-why"),
+        command(fire, "memory-why", ref),
+        command(fire, "memory-forget", ref),
+        command(fire, "memory-forget", "\x1b[2J"),
+    ):
         assert not set("\x1b\x07\x9b\u202e") & set(json.dumps(found.answer["reason"], ensure_ascii=False).replace("\\u001b", "\x1b"))
 
 

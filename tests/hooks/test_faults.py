@@ -1,4 +1,5 @@
 """Whatever breaks in us, the prompt goes on: exit 0, nothing or valid JSON on stdout, and `doctor` can see it."""
+
 from __future__ import annotations
 
 import json
@@ -74,7 +75,9 @@ def test_a_damaged_store_is_survived_and_named(fire, seeded, project, event, dam
         Path(paths.home()).write_text("a file where the home should be")
     before = store.read_bytes() if damage == "newer" else b""
     transcript = project / "session-1.jsonl"
-    transcript.write_text(json.dumps({"type": "user", "uuid": "u1", "parentUuid": None, "message": {"role": "user", "content": "hello"}, "cwd": str(project)}) + "\n")
+    transcript.write_text(
+        json.dumps({"type": "user", "uuid": "u1", "parentUuid": None, "message": {"role": "user", "content": "hello"}, "cwd": str(project)}) + "\n"
+    )
     harmless(fire(event, prompt=PROMPT, transcript_path=str(transcript), source="startup", reason="other"))
     if damage == "newer":
         assert before == store.read_bytes()
@@ -180,7 +183,11 @@ def test_an_old_python_says_once_what_is_missing(project):
     assert "" == said("UserPromptSubmit")
 
 
-@pytest.mark.parametrize("python", sorted(Path.home().joinpath(".pyenv", "versions").glob("*/bin/python")) if (Path.home() / ".pyenv").exists() else [], ids=lambda path: path.parts[-3])
+@pytest.mark.parametrize(
+    "python",
+    sorted(Path.home().joinpath(".pyenv", "versions").glob("*/bin/python")) if (Path.home() / ".pyenv").exists() else [],
+    ids=lambda path: path.parts[-3],
+)
 def test_the_entry_can_be_read_by_every_python_of_this_machine(python, project):
     """Also one that cannot run Tenon ends with 0 and without noise."""
     given = json.dumps({"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(project), "source": "startup"})
@@ -194,5 +201,3 @@ def test_what_the_user_has_in_the_folder_is_not_executed(fire, seeded, project):
         (project / name).write_text("raise SystemExit('executed')")
     fired = fire("UserPromptSubmit", prompt=PROMPT, env={"PYTHONPATH": str(project)})
     assert "seven" in fired.context
-
-

@@ -1,4 +1,5 @@
 """A home, a project and a memory in any script, under any locale."""
+
 from __future__ import annotations
 
 import json
@@ -23,7 +24,10 @@ def test_a_full_round_trip_in_a_home_of_any_name(tmp_path, locale, name):
     said = [("user", "Der Zebrastreifen heißt 斑马线 in China."), ("assistant", [{"type": "text", "text": "Notiert: 斑马线."}])]
     transcript.write_text(
         "".join(
-            json.dumps({"type": role, "uuid": f"u{at}", "parentUuid": f"u{at - 1}" if at else None, "cwd": str(project), "message": {"role": role, "content": content}}) + "\n"
+            json.dumps(
+                {"type": role, "uuid": f"u{at}", "parentUuid": f"u{at - 1}" if at else None, "cwd": str(project), "message": {"role": role, "content": content}}
+            )
+            + "\n"
             for at, (role, content) in enumerate(said)
         ),
         encoding="utf-8",

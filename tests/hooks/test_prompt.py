@@ -1,4 +1,5 @@
 """UserPromptSubmit: what fits comes back, once a session, whole and fenced, or nothing does."""
+
 from __future__ import annotations
 
 import time
@@ -78,7 +79,16 @@ def test_an_unrelated_prompt_gets_nothing(fire, store, repository, prompt):
     assert "" == fire("UserPromptSubmit", prompt=prompt).output
 
 
-@pytest.mark.parametrize("prompt", ["/compact", "/memory-recall retry budget", "/tenon:memory-recall retry budget", "retry it", "<task-notification>retry budget of the agent</task-notification>"])
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "/compact",
+        "/memory-recall retry budget",
+        "/tenon:memory-recall retry budget",
+        "retry it",
+        "<task-notification>retry budget of the agent</task-notification>",
+    ],
+)
 def test_commands_notices_and_short_prompts_are_not_looked_up(fire, store, repository, prompt):
     """They are no questions to memory."""
     remember(store, repository, "The retry budget is seven attempts.")
@@ -97,7 +107,14 @@ def test_a_short_prompt_in_a_script_without_spaces_is_long_enough(fire, store, r
     assert "数据库" in fire("UserPromptSubmit", prompt="数据库在哪").context
 
 
-@pytest.mark.parametrize(("stored", "asked"), [("Caf\u00e9 Qu\u00e9bec is the demo tenant", "cafe\u0301 que\u0301bec tenant?"), ("cafe\u0301 que\u0301bec demo", "CAF\u00c9 QU\u00c9BEC demo"), ("STRASSE NORD", "straße nord bitte")])
+@pytest.mark.parametrize(
+    ("stored", "asked"),
+    [
+        ("Caf\u00e9 Qu\u00e9bec is the demo tenant", "cafe\u0301 que\u0301bec tenant?"),
+        ("cafe\u0301 que\u0301bec demo", "CAF\u00c9 QU\u00c9BEC demo"),
+        ("STRASSE NORD", "straße nord bitte"),
+    ],
+)
 def test_composed_decomposed_and_upper_case_are_one(fire, store, repository, stored, asked):
     """NFC and NFD find each other in both directions."""
     remember(store, repository, stored)

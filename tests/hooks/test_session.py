@@ -1,4 +1,5 @@
 """SessionStart, and what feeds it: the ends of turns and sessions."""
+
 from __future__ import annotations
 
 import json
@@ -57,7 +58,14 @@ def test_nothing_known_is_nothing_said(fire):
 
 def test_an_epic_in_flight_is_told_first_with_its_steps(fire, store, repository):
     """The task state survives the session; an epic that is done is silent."""
-    tasks.write(store, repository, epic="auth", title="Move sign-in to OIDC", plan=[{"step": "draw it", "status": "done"}, {"step": "build it", "status": "active"}], now=NOW)
+    tasks.write(
+        store,
+        repository,
+        epic="auth",
+        title="Move sign-in to OIDC",
+        plan=[{"step": "draw it", "status": "done"}, {"step": "build it", "status": "active"}],
+        now=NOW,
+    )
     tasks.write(store, repository, epic="old", title="Finished long ago", status="completed", now=NOW)
     fire("PreCompact", trigger="manual")
     context = fire("SessionStart", source="compact").context
@@ -139,13 +147,23 @@ def test_a_broken_store_is_said_once_at_the_start(fire, store):
 
 @pytest.mark.parametrize(
     "written",
-    ['{"archive.exclude": ["/x"], ', '{"archive.exclude": "/x"}', '{"archive.excludes": ["/x"]}', '{"archive.enabled": 0}', "[]", '{"archive.enabled": true} {"archive.enabled": false}'],
+    [
+        '{"archive.exclude": ["/x"], ',
+        '{"archive.exclude": "/x"}',
+        '{"archive.excludes": ["/x"]}',
+        '{"archive.enabled": 0}',
+        "[]",
+        '{"archive.enabled": true} {"archive.enabled": false}',
+    ],
 )
 def test_while_the_settings_are_in_doubt_nothing_is_kept(fire, store, project, written):
     """A file that is half saved or says something unknown about the archive may have meant «not this folder»; the user is told."""
     Path(paths.settings_path()).write_text(written, encoding="utf-8")
     transcript = lines(project, ("user", "the launch code word is zanzibar"), ("assistant", "noted"))
-    assert "keeps nothing of this session while its settings are in doubt" in fire("SessionStart", source="startup", transcript_path=transcript).answer["systemMessage"]
+    assert (
+        "keeps nothing of this session while its settings are in doubt"
+        in fire("SessionStart", source="startup", transcript_path=transcript).answer["systemMessage"]
+    )
     for event in ("Stop", "SessionEnd"):
         fire(event, transcript_path=transcript, reason="other")
     assert 0 == store.value("SELECT count(*) FROM turn")

@@ -1,4 +1,5 @@
 """Homes in which Tenon was installed into the real Claude Code, from a copy of the repository in an awkward folder."""
+
 from __future__ import annotations
 
 import shutil

@@ -1,4 +1,5 @@
 """The slash commands in the real Claude Code: what the user is shown, what the model is sent, and what is never run."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """The real Claude Code takes the plugin: validated, added, installed, loaded, from a path with blanks and other letters, offline."""
+
 from __future__ import annotations
 
 import json

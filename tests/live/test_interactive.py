@@ -1,4 +1,5 @@
 """The real Claude Code in a terminal: recall while one talks, memory after a compaction and after /clear, local commands."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -76,7 +77,10 @@ def test_a_conversation_is_recalled_compacted_cleared_and_left(talk: Talk) -> No
     talk.terminal.enter("/exit")
     assert until(talk.ended), talk.terminal.screen()
     said = [turn for turn in talk.user.turns() if turn.startswith("prompt")]
-    assert [f"prompt: {words}" for words in (FACT, "good morning to you, my dear machine", QUESTION, "let us go on with the bridges", "a new day, a new conversation")] == said
+    assert [
+        f"prompt: {words}"
+        for words in (FACT, "good morning to you, my dear machine", QUESTION, "let us go on with the bridges", "a new day, a new conversation")
+    ] == said
 
 
 def test_local_commands_are_shown_and_ask_no_model(talk: Talk) -> None:

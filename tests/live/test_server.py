@@ -1,4 +1,5 @@
 """The tools in the real Claude Code: there from the first request on, and of use."""
+
 from __future__ import annotations
 
 import json

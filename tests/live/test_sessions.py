@@ -1,4 +1,5 @@
 """What was said and learnt in one session of the real Claude Code is in the request of the next, and in the archive."""
+
 from __future__ import annotations
 
 import os
@@ -43,7 +44,9 @@ def test_what_was_injected_is_never_archived(ten: tuple[User, list[Session]]) ->
     kept = user.turns()
 
     assert ["prompt:", "call:"] == [turn.split()[0] for turn in kept if "nine lives" in turn]
-    assert [f"prompt: quote the pelican, time {number}:  so much for that" for number in range(10)] == [turn for turn in kept if turn.startswith("prompt: quote")]
+    assert [f"prompt: quote the pelican, time {number}:  so much for that" for number in range(10)] == [
+        turn for turn in kept if turn.startswith("prompt: quote")
+    ]
     assert 10 == len([turn for turn in kept if turn.startswith("reply: I was told this:")])
     assert [0] == user.rows("SELECT count(*) FROM turn WHERE content LIKE '%tenon-memory%'")
     assert [False, False] == [user.holds("<tenon-memory>"), user.holds("the pelican was pasted here")]
@@ -80,13 +83,15 @@ def test_every_turn_is_archived_with_tools_and_subagents_and_without_secrets(use
     """When the process has ended all of it is there; a secret in a prompt, an output or a quotation is in no file."""
     agent = '[[CALL Agent {"description": "look", "prompt": "count the zebras", "subagent_type": "general-purpose", "run_in_background": false}]]'
     secrets = ("ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", "AKIA" + "QZ7XK3N5PLM2RTVW")
-    user.says(f"the token is {secrets[0]}, keep it; [[CALL Bash {{\"command\": \"printf 'key %s%s for you' AKIA {secrets[1][4:]}\"}}]]", *ALLOWED)
+    user.says(f'the token is {secrets[0]}, keep it; [[CALL Bash {{"command": "printf \'key %s%s for you\' AKIA {secrets[1][4:]}"}}]]', *ALLOWED)
     user.says(agent, *ALLOWED)
 
     kept = user.turns()
     assert [turn for turn in kept if turn.startswith("result: key ") and "for you" in turn]
     assert [turn for turn in kept if turn.startswith("call: Bash printf")]
-    assert ["sub-agent prompt: count the zebras", "sub-agent reply: heard: count the zebras"] == [turn for turn in kept if turn.startswith(("sub-agent prompt", "sub-agent reply"))]
+    assert ["sub-agent prompt: count the zebras", "sub-agent reply: heard: count the zebras"] == [
+        turn for turn in kept if turn.startswith(("sub-agent prompt", "sub-agent reply"))
+    ]
     assert "reply: result: key " in "\n".join(kept)
     assert [False, False] == [user.holds(secret) for secret in secrets]
 

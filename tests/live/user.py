@@ -1,4 +1,5 @@
 """A user of Claude Code with Tenon installed: says something, and sees what the model was sent and what the store kept."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """The tools that the conformance suite calls by name, on the dispatcher that Tenon's own tools run on."""
+
 from __future__ import annotations
 
 from typing import Any

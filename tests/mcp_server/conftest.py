@@ -1,4 +1,5 @@
 """The real server as a client starts it: a process in the user's project, with a home of its own."""
+
 from __future__ import annotations
 
 import json
@@ -24,9 +25,7 @@ class Server:
     """A running server, spoken to line by line."""
 
     def __init__(self, folder: Path, **env: str) -> None:
-        self.process = subprocess.Popen(
-            COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env={**os.environ, **env}
-        )
+        self.process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env={**os.environ, **env})
         self.watch = threading.Timer(PATIENCE_S, self.process.kill)
         self.watch.daemon = True
         self.watch.start()
@@ -59,7 +58,9 @@ class Server:
 
     def initialize(self) -> str:
         """The name that the server says it has."""
-        return str(self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})["serverInfo"]["name"])
+        return str(
+            self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})["serverInfo"]["name"]
+        )
 
     def call(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """What a tool gives, as data."""

@@ -1,4 +1,5 @@
 """The dispatcher over streamable HTTP, for the conformance suite, which knows no other way in. Tenon itself serves stdio only."""
+
 from __future__ import annotations
 
 import base64

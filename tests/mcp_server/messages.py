@@ -1,4 +1,5 @@
 """Messages as clients write them, and a dispatcher for one tool."""
+
 from __future__ import annotations
 
 from typing import Any

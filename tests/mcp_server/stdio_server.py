@@ -1,4 +1,5 @@
 """The fixture tools over stdio: started as `python3 -I -S stdio_server.py`, as Tenon's server is."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """The conformance suite of the Model Context Protocol against the dispatcher, in both eras."""
+
 from __future__ import annotations
 
 import os

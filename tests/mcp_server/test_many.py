@@ -1,4 +1,5 @@
 """Many servers at once, other processes in the way, sudden ends: nothing acknowledged is lost and everything is answered."""
+
 from __future__ import annotations
 
 import os
@@ -65,7 +66,9 @@ def test_six_servers_write_without_pause_and_every_write_is_recalled(start: Star
 
     def write(server: Server, words: list[str]) -> None:
         for word in words:
-            server.send("tools/call", {"name": "memory_write", "arguments": {"tier": "short", "type": "fact", "content": f"The {word} is kept by number {word[::-1]}."}})
+            server.send(
+                "tools/call", {"name": "memory_write", "arguments": {"tier": "short", "type": "fact", "content": f"The {word} is kept by number {word[::-1]}."}}
+            )
         for word in words:
             ids[word] = server.read()["result"]["structuredContent"]["id"]
 
@@ -82,7 +85,9 @@ def test_sixteen_processes_make_the_store_at_once(start: Start) -> None:
     servers = [start() for _ in range(16)]
     for server in servers:
         server.initialize()  # all are up before the first one opens the store
-    assert [] == together([lambda server=server, at=at: server.call("memory_write", tier="short", type="fact", content=f"number {at}") for at, server in enumerate(servers)])  # type: ignore[misc]
+    assert [] == together(
+        [lambda server=server, at=at: server.call("memory_write", tier="short", type="fact", content=f"number {at}") for at, server in enumerate(servers)]
+    )  # type: ignore[misc]
     with db.open_store(paths.store_path("default")) as store:
         assert (16, True, migrate.NEWEST) == (memories_in(store), sound(store), store.value("PRAGMA user_version"))
         assert 1 == store.value("SELECT count(*) FROM meta WHERE name = 'began'")
@@ -174,7 +179,9 @@ def test_a_server_that_is_killed_in_the_middle_leaves_a_sound_store(start: Start
     """Every write that was answered is there, whatever became of the next."""
     server = start()
     for number in range(200):
-        server.send("tools/call", {"name": "memory_write", "arguments": {"tier": "short", "type": "fact", "content": f"zebra number {number} {WORDS[number % 150]}"}})
+        server.send(
+            "tools/call", {"name": "memory_write", "arguments": {"tier": "short", "type": "fact", "content": f"zebra number {number} {WORDS[number % 150]}"}}
+        )
     ids = [server.read()["result"]["structuredContent"]["id"] for _ in range(acknowledged)]
     server.process.kill()
     server.close()
@@ -271,7 +278,7 @@ def a_folder() -> None:
 @pytest.mark.parametrize(
     ("happens", "says"),
     [
-        (damaged, "is damaged (file is not a database); `tenon doctor` says what can be saved"), (damaged_within, "is damaged"),
+        (damaged, "is damaged (file is not a database); `tenon doctor --fix` saves what can be read"), (damaged_within, "is damaged"),
         (from_the_future, "was written by a newer Tenon (schema 2, this one knows 1); update the plugin. Nothing was changed"), (a_folder, "tenon.db"),
     ],
 )  # fmt: skip

@@ -1,4 +1,5 @@
 """Messages as clients of both eras write them, and the answers they must get."""
+
 from __future__ import annotations
 
 import json
@@ -284,7 +285,10 @@ def test_batches_end_with_the_versions_that_had_them() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.sampled_from(["2.0", "tools/call", "initialize", "add"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["jsonrpc", "id", "method", "params", "name", "arguments", "_meta", *STATELESS]) | st.text(), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["jsonrpc", "id", "method", "params", "name", "arguments", "_meta", *STATELESS]) | st.text(), inner, max_size=5)
+    ),
     max_leaves=12,
 )
 

@@ -1,4 +1,5 @@
 """What the model reads of each tool: sound schemas, the library's own words, true annotations, and when to call."""
+
 from __future__ import annotations
 
 import json
@@ -96,7 +97,9 @@ def test_a_tool_is_listed_with_when_to_call_it_and_what_it_does(name: str) -> No
     """Annotations that are true, loaded always, in few words."""
     listed = next(tool.listed() for tool in server.tools() if tool.name == name)
     reads, destroys, repeats, when = SAYS[name]
-    assert {"title": listed["title"], "readOnlyHint": reads, "destructiveHint": destroys, "idempotentHint": repeats, "openWorldHint": False} == listed["annotations"]
+    assert {"title": listed["title"], "readOnlyHint": reads, "destructiveHint": destroys, "idempotentHint": repeats, "openWorldHint": False} == listed[
+        "annotations"
+    ]
     assert {"anthropic/alwaysLoad": True} == listed["_meta"]
     assert when in listed["description"]
     assert len(listed["description"]) < 500
@@ -142,7 +145,7 @@ def test_every_action_has_an_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: A
                     answers[f"{name} {action}"] = sorted(tools.TOOLS[name](place.Place(store, settings.load()), arguments))
                 except Exception as error:
                     answers[f"{name} {action}"] = [str(error)]
-    unknown = ["there is no memory 'm1'; ids look like m7k2p9qxa and come from recall"]
+    unknown = ["there is no memory 'm1'; ids look like m7k2p9qxab and come from recall"]
     assert {
         "memory_edit revise": unknown, "memory_edit promote": unknown, "memory_edit demote": unknown,
         "memory_graph propose": ["propose needs from, to, type, reason"], "memory_graph approve": ["approve needs edge_id"], "memory_graph reject": ["reject needs edge_id, reason"],

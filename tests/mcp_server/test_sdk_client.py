@@ -1,4 +1,5 @@
 """The official Python client against the fixture server over stdio, in each of its ways to connect."""
+
 from __future__ import annotations
 
 import asyncio

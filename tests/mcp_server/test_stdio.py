@@ -1,4 +1,5 @@
 """The connection to a client that started the server: lines, order, signals, and its end."""
+
 from __future__ import annotations
 
 import io
@@ -152,7 +153,9 @@ def test_a_cancelled_call_that_waits_is_not_carried_out() -> None:
 def test_what_was_asked_before_the_end_is_still_answered() -> None:
     """So that messages can be piped in from a file."""
     process = started()
-    out, errors = process.communicate(b"".join(json.dumps(request("tools/call", {"name": "add", "arguments": {"a": n, "b": 1}}, n)).encode() + b"\n" for n in (1, 2)))
+    out, errors = process.communicate(
+        b"".join(json.dumps(request("tools/call", {"name": "add", "arguments": {"a": n, "b": 1}}, n)).encode() + b"\n" for n in (1, 2))
+    )
     assert [json.loads(line)["result"]["structuredContent"]["sum"] for line in out.splitlines()] == [2, 3]
     assert (process.returncode, errors) == (0, b"")
 

@@ -1,4 +1,5 @@
 """The eleven tools as the official client calls them, over stdio, on the real server: behaviours, not lines."""
+
 from __future__ import annotations
 
 import os
@@ -128,7 +129,9 @@ def test_the_same_text_is_one_memory(tools: Tools) -> None:
 
 def test_nothing_known_is_said_in_words(tools: Tools) -> None:
     """With the way to look further."""
-    assert {"hits": [], "count": 0, "note": "Nothing is known about that. With archive true, what was said in earlier sessions is searched too."} == tools("memory_recall", cue="zebra")
+    assert {"hits": [], "count": 0, "note": "Nothing is known about that. With archive true, what was said in earlier sessions is searched too."} == tools(
+        "memory_recall", cue="zebra"
+    )
 
 
 def test_two_and_then_ten(tools: Tools) -> None:
@@ -199,7 +202,10 @@ def test_an_episode_that_surprised_is_twice_as_strong(tools: Tools) -> None:
     surprise = tools("memory_write_episode", **told, expected="success", outcome="failure")
     plain = tools("memory_write_episode", **{**told, "action_taken": "unpinned numpy"}, expected="success", outcome="success", epic_id="ci", sources=["ci.yml"])
     assert [2.0, 1.0] == [surprise["strength"], plain["strength"]]
-    assert "CI was red → pinned numpy (expected success, got failure; run 812)" == tools("memory_recall", cue="pinned numpy", types=["episode"])["hits"][0]["content"]
+    assert (
+        "CI was red → pinned numpy (expected success, got failure; run 812)"
+        == tools("memory_recall", cue="pinned numpy", types=["episode"])["hits"][0]["content"]
+    )
 
 
 def test_reinforcing_strengthens_and_never_weakens(tools: Tools) -> None:
@@ -319,8 +325,12 @@ def test_a_task_is_handed_over(tools: Tools) -> None:
     """The brief is for the epic, and says something."""
     tools("task_state", action="write", epic_id="storage", title="Move to SQLite")
     assert "a handoff says at least one of" in tools.refused("task_state", action="handoff", epic_id="storage")
-    brief = tools("task_state", action="handoff", epic_id="storage", next_action="write the store", working_set=["src/db.py"], do_not_redo=["the schema"])["handoff"]
-    assert ("storage", "write the store", ["src/db.py"], ["the schema"]) == tuple(brief[name] for name in ("active_epic", "next_action", "working_set", "do_not_redo"))
+    brief = tools("task_state", action="handoff", epic_id="storage", next_action="write the store", working_set=["src/db.py"], do_not_redo=["the schema"])[
+        "handoff"
+    ]
+    assert ("storage", "write the store", ["src/db.py"], ["the schema"]) == tuple(
+        brief[name] for name in ("active_epic", "next_action", "working_set", "do_not_redo")
+    )
 
 
 def test_tasks_of_two_repositories_stay_apart(tools: Tools, elsewhere: Tools) -> None:
@@ -345,7 +355,11 @@ def test_what_was_said_is_found_word_for_word_with_its_exchange(tools: Tools, st
     turns = say(store, repository, "Our staging database is called zebra-42.", "Noted: zebra-42.", "And who restarts it?", "Ottilie.")
     found = tools("memory_archive", action="search", cue="staging database zebra-42")
     first = next(hit for hit in found["hits"] if hit["id"] == turns[0])
-    assert ("archive", "Our staging database is called zebra-42.", {"id": turns[1], "content": "Noted: zebra-42."}) == (first["tier"], first["content"], first["answered_by"])
+    assert ("archive", "Our staging database is called zebra-42.", {"id": turns[1], "content": "Noted: zebra-42."}) == (
+        first["tier"],
+        first["content"],
+        first["answered_by"],
+    )
     assert ([], turns[0]) == (tools.recall("staging database"), tools.recall("staging database", archive=True)[0])
     for exchange in (tools("memory_archive", action="exchange", id=turns[1]), tools("memory_recall", id=turns[1])):
         assert [(turns[0], "prompt"), (turns[1], "reply")] == [(turn["id"], turn["kind"]) for turn in exchange["turns"]]
@@ -463,7 +477,16 @@ def test_calls_of_backant_memory_are_understood(tools: Tools) -> None:
     one = tools("memory_write", tier="ltm", type="fact", content="zebra one", sources=["a"], reason="r", source="x", agent="me", cycle_id="c1")["id"]
     two = tools("memory_write", tier="stm", type="fact", content="zebra two", agent={"name": "me"}, cycle_id=7)["id"]
     tools(
-        "memory_write_episode", situation="s", action_type="review-feedback", action_taken="a", expected="partial", outcome="partial", evidence="e", epic_id="e", cycle_id="c", source="x"
+        "memory_write_episode",
+        situation="s",
+        action_type="review-feedback",
+        action_taken="a",
+        expected="partial",
+        outcome="partial",
+        evidence="e",
+        epic_id="e",
+        cycle_id="c",
+        source="x",
     )
     tools("memory_recall", cue="zebra", k=3, tier="any", types=["fact"], with_edges=True, edge_depth=2)
     tools("memory_reinforce", id=one, factor=1.2, reason="act-cite")
@@ -497,7 +520,9 @@ def test_a_recall_is_journalled_without_the_cue(tools: Tools, store: Store) -> N
     assert [("tool", "zebra")] == store.rows("SELECT event, words FROM journal")
 
 
-def test_the_agent_and_the_repository_are_those_of_the_session(portal: Any, tools: Tools, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_agent_and_the_repository_are_those_of_the_session(
+    portal: Any, tools: Tools, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """CLAUDE_PROJECT_DIR names the project wherever the server was started; TENON_AGENT another memory."""
     ref = tools.write("zebra")
     (tmp_path / "cwd").mkdir()
@@ -545,7 +570,10 @@ def test_in_an_excluded_folder_every_tool_is_off(portal: Any, tools: Tools, stor
     ):  # fmt: skip
         assert "this folder is excluded (archive.exclude); memory is off here" == excluded.refused(tool, **arguments)
     excluded.close()
-    assert (places_before, 1, 0) == (store.rows("SELECT path FROM place"), *(store.one("SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM journal)") or ()))
+    assert (places_before, 1, 0) == (
+        store.rows("SELECT path FROM place"),
+        *(store.one("SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM journal)") or ()),
+    )
 
 
 @pytest.mark.parametrize("digits", [18, 19, 20, 400])

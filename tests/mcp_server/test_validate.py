@@ -1,4 +1,5 @@
 """Arguments against a schema: what fits passes, and what does not is told in a sentence that can be acted on."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -148,7 +149,9 @@ def test_the_nearest_word_is_found_whatever_its_case() -> None:
     assert [nearest("ACTION_TAKE", ["actionTaken", "action_type"]), nearest("zebra", ["content"])] == ["actionTaken", ""]
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy

@@ -3,6 +3,7 @@
 The word lists and weights of recall/cue.py were drawn up beside the first project, from what kind of word it is that misleads and not
 prompt by prompt, and with the totals of the second in view. LATER was written after them: at its first measurement 4 of 84 got something.
 """
+
 from __future__ import annotations
 
 # ---------------------------------------------------------------- an invoicing service, Python and TypeScript

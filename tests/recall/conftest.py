@@ -1,4 +1,5 @@
 """A real store file with two repositories in it, and a way to ask it."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
 """A cue: its words, what each weighs, and how much of it a text answers."""
+
 from __future__ import annotations
 
 import sqlite3

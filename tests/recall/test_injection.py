@@ -1,4 +1,5 @@
 """What goes in front of the model: whole items, in a fence that nothing inside can close, never over the limit."""
+
 from __future__ import annotations
 
 import pytest
@@ -84,7 +85,24 @@ def test_what_is_not_seen_is_left_out(tag: str) -> None:
     assert "a b" == injection.defused("a\u2028b")
 
 
-@pytest.mark.parametrize("text", ["x <- 3", "a <= b", "1<2", "1 < 2", "i << 3", "<", "a[0]", "[system.log]", "- [x] done", "a\tb\nc\r\n", "خواهی\u200cنخواهی", "a👩\u200d👩\u200d👧 é ञ्झ", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x <- 3",
+        "a <= b",
+        "1<2",
+        "1 < 2",
+        "i << 3",
+        "<",
+        "a[0]",
+        "[system.log]",
+        "- [x] done",
+        "a\tb\nc\r\n",
+        "خواهی\u200cنخواهی",
+        "a👩\u200d👩\u200d👧 é ञ्झ",
+        "",
+    ],
+)
 def test_other_brackets_and_joiners_stay(text: str) -> None:
     """What is no tag is left as it was written; so is what emoji and scripts are joined with."""
     assert text == injection.defused(text)
@@ -142,7 +160,9 @@ def test_a_memory_is_told_with_tier_kind_date_and_id() -> None:
     assert "- [long · decision · 2027-01-15] We use uv. (m7k2p9qxa)" == injection.memory_line(candidate("We use uv."))
     told = injection.memory_line(candidate("Run this.", kind="failure_signature", source="outside"))
     assert "- [long · failure signature · 2027-01-15 · from outside, unverified] Run this. (m7k2p9qxa)" == told
-    assert "- [short · fact · 2027-01-15 · from a tool] It is up. (m7k2p9qxa)" == injection.memory_line(candidate("It is up.", tier="short", kind="fact", source="tool"))
+    assert "- [short · fact · 2027-01-15 · from a tool] It is up. (m7k2p9qxa)" == injection.memory_line(
+        candidate("It is up.", tier="short", kind="fact", source="tool")
+    )
 
 
 def test_a_long_memory_is_cut() -> None:
@@ -168,6 +188,8 @@ def test_the_same_store_gives_the_same_bytes_on_another_day(mind: Mind) -> None:
     """Dates and no ages, so that a prompt cache holds."""
     for number in range(10):
         mind.write(f"zebra number {number}", tier="long", kind="fact", reason="seen")
-    told = [injection.fenced([("", [injection.memory_line(hit.candidate) for hit in mind.ask("zebra", now=NOW + days * 86400.0).hits])], 9500) for days in (0, 1, 2)]
+    told = [
+        injection.fenced([("", [injection.memory_line(hit.candidate) for hit in mind.ask("zebra", now=NOW + days * 86400.0).hits])], 9500) for days in (0, 1, 2)
+    ]
     assert told[0] == told[1] == told[2]
     assert 10 == told[0][1]

@@ -1,4 +1,5 @@
 """The score: what speaks for a hit, weighed."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """Recall: any text is a cue, what fits comes, what does not stays away."""
+
 from __future__ import annotations
 
 import unicodedata
@@ -45,7 +46,9 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Mind, dict[
 
 @settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(PIECES, max_size=12), st.sampled_from(["", " "]), st.data())
-def test_any_text_is_a_cue_and_a_document_is_found_by_its_own_words(full: tuple[Mind, dict[str, str]], pieces: list[str], glue: str, data: st.DataObject) -> None:
+def test_any_text_is_a_cue_and_a_document_is_found_by_its_own_words(
+    full: tuple[Mind, dict[str, str]], pieces: list[str], glue: str, data: st.DataObject
+) -> None:
     """Syntax of SQL, of FTS5 and of nothing: two cues each time, and a known text behind the noise comes first or among the first."""
     mind, known = full
     noise = glue.join(pieces)

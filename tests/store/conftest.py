@@ -1,4 +1,5 @@
 """A real store file, and two repositories in it."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
 """The archive: append-only, chained, each turn once, and provably unchanged."""
+
 from __future__ import annotations
 
 import json
@@ -40,7 +41,7 @@ def contents(store: Store) -> list[Any]:
     "statement",
     [
         "DELETE FROM turn WHERE id = 1",
-        "UPDATE turn SET content = '[{\"text\":\"x\",\"type\":\"text\"}]' WHERE id = 1",
+        'UPDATE turn SET content = \'[{"text":"x","type":"text"}]\' WHERE id = 1',
         "UPDATE turn SET hash = x'00' WHERE id = 1",
         "UPDATE turn SET parent = NULL WHERE id = 2",
         "UPDATE turn SET session = session",

@@ -1,4 +1,5 @@
 """The digest of files: by their contents, from the root, inside it, and bounded."""
+
 from __future__ import annotations
 
 import os
@@ -118,7 +119,15 @@ def test_hashes_that_were_taken_are_not_taken_again(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("path", "expected"),
-    [("Makefile", "Makefile"), ("./src//a.py", "src/a.py"), ("src/../Makefile", "Makefile"), (".", "."), ("src/", "src"), ("not there/x", "not there/x"), ("..x", "..x")],
+    [
+        ("Makefile", "Makefile"),
+        ("./src//a.py", "src/a.py"),
+        ("src/../Makefile", "Makefile"),
+        (".", "."),
+        ("src/", "src"),
+        ("not there/x", "not there/x"),
+        ("..x", "..x"),
+    ],
 )
 def test_a_path_is_kept_as_seen_from_the_root(root: Path, path: str, expected: str) -> None:
     """Tidied, whether or not something is there."""

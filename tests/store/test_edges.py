@@ -1,4 +1,5 @@
 """Edges: proposed, approved or rejected, walked, faded; never across repositories."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -123,7 +124,9 @@ def test_an_approved_edge_is_listed(store: Store, repository: int, one: str, two
     edge = edges.propose(store, repository, one, two, "contradicts", "r", NOW)
 
     assert ["", ""] == [edges.approve(store, repository, edge, NOW, why="seen"), edges.approve(store, repository, edge, NOW + 9, why="again")]
-    assert [(edge, "approved", "seen", NOW)] == [(told["edge_id"], told["status"], told["verdict"], told["decided"]) for told in edges.listing(store, repository)]
+    assert [(edge, "approved", "seen", NOW)] == [
+        (told["edge_id"], told["status"], told["verdict"], told["decided"]) for told in edges.listing(store, repository)
+    ]
     assert [] == edges.pending(store, repository, 50)
     assert ("live", "live") == (memories.get(store, one).status, memories.get(store, two).status)
 
@@ -133,7 +136,11 @@ def test_approving_supersedes_closes_the_older_memory(store: Store, repository: 
     edge = edges.propose(store, repository, two, one, "supersedes", "switched off", NOW)
 
     assert one == edges.approve(store, repository, edge, NOW + 2)
-    assert ("superseded", rowid(store, two), NOW + 2) == (memories.get(store, one).status, memories.get(store, one).successor, memories.get(store, one).valid_to)
+    assert ("superseded", rowid(store, two), NOW + 2) == (
+        memories.get(store, one).status,
+        memories.get(store, one).successor,
+        memories.get(store, one).valid_to,
+    )
     assert "" == edges.approve(store, repository, edge, NOW + 3)
 
 

@@ -1,4 +1,5 @@
 """Episodes: one sentence that is found again, its parts beside it, surprises twice as strong, failures counted."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,5 @@
 """Reading back: a turn, the exchange around it, a session's course, and what waits for a digest."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,5 @@
 """Forgetting: gone from rows, indexes, summaries, journal and files, and gone for good."""
+
 from __future__ import annotations
 
 import json
@@ -388,7 +389,9 @@ def test_a_named_text_is_taken_out_of_whatever_is_written_later(store: Store, pr
     revised = memories.revise(store, write(store, project, "something else"), f"{told} here", told, NOW)
 
     assert [kept] == shown(store, said(store, project, told))
-    assert [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": kept, "type": kept, "list": [{kept: 1}]}}] == exchanges.turn(store, f"t{called}").content
+    assert [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": kept, "type": kept, "list": [{kept: 1}]}}] == exchanges.turn(
+        store, f"t{called}"
+    ).content
     memory = memories.by_id(store, number)
     assert (kept, kept, [kept], kept) == (memory.text, memory.reason, json.loads(memory.labels), memory.epic)
     assert f"{kept} here" == revised.text

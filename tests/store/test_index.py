@@ -1,4 +1,5 @@
 """The text index: what a word finds, and how a long cue stays fast."""
+
 from __future__ import annotations
 
 from tenon.store import index
@@ -54,7 +55,9 @@ def test_the_rarest_words_choose_and_the_others_only_rank() -> None:
 
 def test_a_count_stops_where_it_no_longer_matters(store: Store) -> None:
     """At two thousand and one; the size is that of the table."""
-    store.execute("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO memory_fts (rowid, text) SELECT i, 'common ' || i FROM n")
+    store.execute(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) INSERT INTO memory_fts (rowid, text) SELECT i, 'common ' || i FROM n"
+    )
     assert (0, {"common": 2001, "7": 1, "none": 0}) == index.counts(store, "memory_fts", ["common", "7", "none"])
 
 

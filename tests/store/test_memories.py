@@ -1,4 +1,5 @@
 """Memories: one per text, weakened by time, strengthened by proof, closed for good when superseded."""
+
 from __future__ import annotations
 
 import json
@@ -41,7 +42,9 @@ def live(store: Store, repository: int) -> list[str]:
 
 def turn(store: Store, repository: int, number: int) -> int:
     """An archived turn."""
-    store.execute("INSERT OR IGNORE INTO session (id, name, repository, folder, client, started, last) VALUES (1, 's', ?, '/p', 'claude-code', 1, 1)", (repository,))
+    store.execute(
+        "INSERT OR IGNORE INTO session (id, name, repository, folder, client, started, last) VALUES (1, 's', ?, '/p', 'claude-code', 1, 1)", (repository,)
+    )
     store.execute(
         "INSERT INTO turn (id, hash, session, repository, role, kind, source, at, tokens, content) VALUES (?, ?, 1, ?, 'user', 'prompt', 'user', 1, 1, '[]')",
         (number, bytes([number]), repository),

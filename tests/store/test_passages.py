@@ -1,4 +1,5 @@
 """What of a turn is searchable, and in which pieces."""
+
 from __future__ import annotations
 
 import pytest
@@ -27,7 +28,9 @@ def test_a_long_output_is_searchable_by_its_ends() -> None:
 
     assert "a" * 1000 + "\n...\n" + "b" * 1000 == passages.searchable([{"type": "tool_result", "content": long}])
     assert "ok" == passages.searchable([{"type": "tool_result", "content": "ok"}])
-    assert "x\ny" == passages.searchable([{"type": "tool_result", "content": [{"type": "text", "text": "x"}, {"type": "image"}, {"type": "text", "text": "y"}]}])
+    assert "x\ny" == passages.searchable(
+        [{"type": "tool_result", "content": [{"type": "text", "text": "x"}, {"type": "image"}, {"type": "text", "text": "y"}]}]
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 """Which repository a folder belongs to, over its life: worktrees, moves, origins, aliases."""
+
 from __future__ import annotations
 
 import shutil

@@ -1,4 +1,5 @@
 """Procedures: proposed, validated by two proofs, stale when their files change, archived when they fail."""
+
 from __future__ import annotations
 
 import json
@@ -26,7 +27,14 @@ def root(tmp_path: Path) -> Path:
 
 def propose(store: Store, repository: int, root: Path, **more: Any) -> str:
     """The id of a procedure: a deployment that depends on two paths, unless told otherwise."""
-    told = {"name": "deploy", "trigger": "deploying to production", "steps": "1. make all\n2. kubectl apply", "paths": ["Makefile", "deploy"], "now": NOW, **more}
+    told = {
+        "name": "deploy",
+        "trigger": "deploying to production",
+        "steps": "1. make all\n2. kubectl apply",
+        "paths": ["Makefile", "deploy"],
+        "now": NOW,
+        **more,
+    }
     return procedures.propose(store, repository=repository, root=str(root), **told)
 
 

@@ -1,4 +1,5 @@
 """Candidates: the memories and passages that share words with a cue, best first, within the scope."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -18,7 +19,16 @@ def say(store: Store, repository: int, *texts: str, session: str = "s", kind: st
     """The numbers of archived turns with these texts."""
     number = archive.session(store, session, repository=repository, folder="/x", at=NOW)
     rows = [
-        archive.Row(uuid="", parent="", role="user" if kind == "prompt" else "assistant", kind=kind, source="user", at=NOW, thread=thread, content=[{"type": "text", "text": text}])
+        archive.Row(
+            uuid="",
+            parent="",
+            role="user" if kind == "prompt" else "assistant",
+            kind=kind,
+            source="user",
+            at=NOW,
+            thread=thread,
+            content=[{"type": "text", "text": text}],
+        )
         for text in texts
     ]
     return archive.append(store, number, repository, rows)[1]

@@ -1,4 +1,5 @@
 """Summaries of sessions: one each, the newest one of a repository is found."""
+
 from __future__ import annotations
 
 import pytest
@@ -48,7 +49,14 @@ def test_a_dropped_summary_is_gone(store: Store, sessions: list[int]) -> None:
 
 def test_what_a_summary_is_made_of(store: Store, sessions: list[int]) -> None:
     """Neither thinking nor notices nor what was forgotten; sub-agents' turns too."""
-    for text, kind, thread in (("ask", "prompt", ""), ("hm", "thinking", ""), ("notice", "other", ""), ("gone", "reply", ""), ("sub", "call", "abc"), ("end", "reply", "")):
+    for text, kind, thread in (
+        ("ask", "prompt", ""),
+        ("hm", "thinking", ""),
+        ("notice", "other", ""),
+        ("gone", "reply", ""),
+        ("sub", "call", "abc"),
+        ("end", "reply", ""),
+    ):
         role = "user" if kind == "prompt" else "assistant"
         block: list[object] = [{"type": "text", "text": text}]
         archive.append(store, sessions[0], 1, [archive.Row(uuid=text, parent="", role=role, kind=kind, source=role, at=2.0, content=block, thread=thread)])

@@ -1,4 +1,5 @@
 """Task state: one plan per epic, changed field by field, and the brief for whoever goes on."""
+
 from __future__ import annotations
 
 import json
@@ -49,7 +50,9 @@ def test_a_first_write_may_say_nothing_but_the_epic(store: Store, repository: in
     """It is active, named after itself, with empty lists."""
     tasks.write(store, repository, epic="storage", now=NOW)
 
-    assert [{"epic": "storage", "title": "storage", "status": "active", "plan": [], "open_threads": [], "touched": [], "blockers": [], "updated": NOW}] == tasks.active(store, repository)
+    assert [
+        {"epic": "storage", "title": "storage", "status": "active", "plan": [], "open_threads": [], "touched": [], "blockers": [], "updated": NOW}
+    ] == tasks.active(store, repository)
 
 
 def test_a_write_changes_the_fields_it_names(store: Store, repository: int) -> None:
@@ -59,7 +62,14 @@ def test_a_write_changes_the_fields_it_names(store: Store, repository: int) -> N
     tasks.write(store, repository, epic="storage", blockers=[], now=NOW + 2)
     state = state_of(store, repository, "storage")
 
-    assert ("Move", "active", 3, ["one"], [], NOW + 2) == (state["title"], state["status"], len(state["plan"]), state["open_threads"], state["blockers"], state["updated"])
+    assert ("Move", "active", 3, ["one"], [], NOW + 2) == (
+        state["title"],
+        state["status"],
+        len(state["plan"]),
+        state["open_threads"],
+        state["blockers"],
+        state["updated"],
+    )
     assert [(NOW, NOW + 2)] == store.rows("SELECT created, updated FROM task")
 
 
@@ -126,9 +136,19 @@ def test_a_secret_in_a_task_is_not_kept(store: Store, repository: int) -> None:
     """In no field of it, nor in the handoff; the epic is still found by the name it was given."""
     key = "sk-ant-api03-" + "Ab1_" * 12
     tasks.write(
-        store, repository, epic=f"use {key}", title=key, plan=[{"step": key, "note": key}], open_threads=[key], touched=[{"path": key, "sha": key}], blockers=[key], now=NOW
+        store,
+        repository,
+        epic=f"use {key}",
+        title=key,
+        plan=[{"step": key, "note": key}],
+        open_threads=[key],
+        touched=[{"path": key, "sha": key}],
+        blockers=[key],
+        now=NOW,
     )
-    tasks.write_handoff(store, repository, {"active_epic": f"use {key}", "next_action": key, "working_set": [key], "blockers": [key], "do_not_redo": [key]}, NOW)
+    tasks.write_handoff(
+        store, repository, {"active_epic": f"use {key}", "next_action": key, "working_set": [key], "blockers": [key], "do_not_redo": [key]}, NOW
+    )
 
     assert key not in repr(store.rows("SELECT * FROM task")) + repr(store.rows("SELECT * FROM handoff"))
     assert tasks.read(store, repository, f"use {key}")["state"] is not None
@@ -146,7 +166,16 @@ def test_two_writers_do_not_lose_each_others_fields(store: Store, repository: in
 
 @pytest.mark.parametrize(
     "body",
-    ["", "[]", "{", "null", '{"plan": null}', '{"plan": "x", "touched": {}}', '{"plan": [1, {}, {"step": ""}], "touched": ["a", {"sha": "1"}], "blockers": 3}', '{"[forgotten]": []}'],
+    [
+        "",
+        "[]",
+        "{",
+        "null",
+        '{"plan": null}',
+        '{"plan": "x", "touched": {}}',
+        '{"plan": [1, {}, {"step": ""}], "touched": ["a", {"sha": "1"}], "blockers": 3}',
+        '{"[forgotten]": []}',
+    ],
 )
 def test_whatever_is_stored_can_be_read(store: Store, repository: int, body: str) -> None:
     """A body that is not as it should be has empty lists, and can be written again."""
@@ -170,7 +199,9 @@ def test_a_step_whose_status_is_unknown_is_pending(store: Store, repository: int
 
 def test_repositories_with_like_names_stay_apart(store: Store) -> None:
     """x.y and x-y, which a name with its punctuation replaced would join."""
-    dot, dash = (int(store.execute("INSERT INTO repository (key, seen) VALUES (?, 1)", (f"example.org/acme/{name}",)).lastrowid or 0) for name in ("x.y", "x-y"))
+    dot, dash = (
+        int(store.execute("INSERT INTO repository (key, seen) VALUES (?, 1)", (f"example.org/acme/{name}",)).lastrowid or 0) for name in ("x.y", "x-y")
+    )
     tasks.write(store, dot, epic="storage", title="of the dot", now=NOW)
     tasks.write(store, dash, epic="storage", title="of the dash", now=NOW)
     tasks.write_handoff(store, dot, {"active_epic": "storage", "next_action": "dot"}, NOW)
@@ -201,7 +232,10 @@ def test_a_handoff_is_kept_and_replaced(store: Store, repository: int, other: in
     assert tasks.read_handoff(store, repository) is None
     tasks.write_handoff(store, repository, {"active_epic": "storage", "next_action": "write the store", "blockers": ["review"]}, NOW)
     tasks.write_handoff(
-        store, repository, {"active_epic": "storage", "last_completed_step": "", "working_set": ["src/db.py", {"path": "a.sql", "sha": "1a"}], "do_not_redo": ["the schema"]}, NOW + 1
+        store,
+        repository,
+        {"active_epic": "storage", "last_completed_step": "", "working_set": ["src/db.py", {"path": "a.sql", "sha": "1a"}], "do_not_redo": ["the schema"]},
+        NOW + 1,
     )
 
     assert {
@@ -274,7 +308,14 @@ def test_a_brief_of_a_state_without_a_plan_says_whose_it_is(store: Store, reposi
     bare = tasks.write(store, repository, epic="storage", now=NOW)
     planned = tasks.write(store, repository, epic="docs", plan=[{"step": "first"}, {"step": "second"}], now=NOW)
 
-    assert {"active_epic": "storage", "last_completed_step": "", "next_action": "", "working_set": [], "blockers": [], "do_not_redo": []} == tasks.compose_handoff(bare, [])
+    assert {
+        "active_epic": "storage",
+        "last_completed_step": "",
+        "next_action": "",
+        "working_set": [],
+        "blockers": [],
+        "do_not_redo": [],
+    } == tasks.compose_handoff(bare, [])
     assert "first" == tasks.compose_handoff(planned, [])["next_action"]
 
 
@@ -282,7 +323,9 @@ def test_a_brief_composed_from_the_largest_state_can_be_written(store: Store, re
     """It is cut to what a brief may hold."""
     long = "x" * 2000
     steps = [{"step": long, "note": long, "status": status} for status in ("done", "active", "blocked", "pending") for _ in range(50)]
-    state = tasks.write(store, repository, epic="e" * 120, title=long, plan=steps, open_threads=[long] * 200, touched=[long] * 200, blockers=[long] * 200, now=NOW)
+    state = tasks.write(
+        store, repository, epic="e" * 120, title=long, plan=steps, open_threads=[long] * 200, touched=[long] * 200, blockers=[long] * 200, now=NOW
+    )
     tasks.write_handoff(store, repository, tasks.compose_handoff(state, [f"{number}.py" for number in range(300)] + [""]), NOW)
     brief = tasks.read_handoff(store, repository) or {}
 

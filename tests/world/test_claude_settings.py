@@ -1,4 +1,5 @@
 """The user's settings file: changed by one key, given back byte for byte, never touched when it is not understood."""
+
 from __future__ import annotations
 
 import json
@@ -106,7 +107,11 @@ def test_comments_outlive_a_removal_among_changes(tmp_path: Path, name: str) -> 
     claude_settings.take(line)
     after = path.read_text(encoding="utf-8")
 
-    assert [] == [word for word in ("// mine", "// the model", "// keep", "// safe", "// a path", "/* end */", "// eof", "// nothing yet") if word in text and word not in after]
+    assert [] == [
+        word
+        for word in ("// mine", "// the model", "// keep", "// safe", "// a path", "/* end */", "// eof", "// nothing yet")
+        if word in text and word not in after
+    ]
 
 
 def test_a_new_key_follows_the_style_of_the_file(tmp_path: Path) -> None:

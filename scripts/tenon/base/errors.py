@@ -1,4 +1,5 @@
 """The one error that a user can act on."""
+
 from __future__ import annotations
 
 

@@ -1,4 +1,5 @@
 """Faults that a door survived: written down where `tenon doctor` finds them, never where a prompt could fail on them."""
+
 from __future__ import annotations
 
 import os

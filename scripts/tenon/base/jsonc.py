@@ -4,6 +4,7 @@ Nothing is ever printed anew: an insertion is a list of (position, text) pairs, 
 indentation, line ends, stays as its owner wrote it. Pure functions. Read are comments and a comma at the end of a list;
 everything else is JSON to the letter.
 """
+
 from __future__ import annotations
 
 import json

@@ -5,6 +5,7 @@ Tenon does not use, and both bring in functools and collections: together half t
 can be imported by themselves; they are internals of CPython, so wherever they are missing or have changed the public
 modules do the same work. `bench/hook.py` shows what it is worth.
 """
+
 from __future__ import annotations
 
 import sys

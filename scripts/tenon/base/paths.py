@@ -1,4 +1,5 @@
 """Where Tenon keeps things: one home, one folder per agent, all of it owner-only."""
+
 from __future__ import annotations
 
 import os

@@ -2,6 +2,7 @@
 
 It is asked before every prompt, so it imports nothing but `os`, opens ordinary files only, and never raises.
 """
+
 from __future__ import annotations
 
 import os

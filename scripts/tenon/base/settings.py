@@ -1,4 +1,5 @@
 """What the user chose: flag, then environment, then settings.json, then the default, and where each value came from."""
+
 from __future__ import annotations
 
 import os

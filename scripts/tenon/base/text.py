@@ -5,6 +5,7 @@ spaces and useless for those that do not. So text is folded before it is indexed
 normalised to NFKC, and runs of an unspaced script become overlapping pairs of characters, as Lucene's
 CJKAnalyzer does. Pairs find two-character words, which a trigram index cannot.
 """
+
 from __future__ import annotations
 
 _SPLIT = {code: " " if code else "" for code in range(128) if not chr(code).isalnum()}  # NUL is dropped, as `clean` does

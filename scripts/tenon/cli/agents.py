@@ -1,4 +1,5 @@
 """`tenon agents`: whose memories there are, and how much each of them holds."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """`tenon alias`: which repositories are one."""
+
 from __future__ import annotations
 
 import os

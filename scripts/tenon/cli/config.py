@@ -1,4 +1,5 @@
 """`tenon config`: each setting, where its value comes from, and how to change it."""
+
 from __future__ import annotations
 
 import json

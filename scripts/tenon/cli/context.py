@@ -1,4 +1,5 @@
 """What the verbs share: the open store, the settings, whose memory, which repository, and the time."""
+
 from __future__ import annotations
 
 import os

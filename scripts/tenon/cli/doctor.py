@@ -2,6 +2,7 @@
 
 `report` is a pure function of the facts; `mend` does the repairs that are safe, and asks before the one that is not.
 """
+
 from __future__ import annotations
 
 import os
@@ -219,18 +220,34 @@ def _settings_mend(problem: str) -> str:
 
 def _store(store: Stored, now: float) -> list[Check]:
     if store.empty:
-        return [Check("store", "warn", f"{store.path} is an empty file; nothing is remembered yet", "tenon doctor --fix (begins it; so does the first session, or `tenon write`)")]
+        return [
+            Check(
+                "store",
+                "warn",
+                f"{store.path} is an empty file; nothing is remembered yet",
+                "tenon doctor --fix (begins it; so does the first session, or `tenon write`)",
+            )
+        ]
     if not store.exists:
         return [Check("store", "ok", f"nothing is remembered yet; it will be in {store.path}")]
     if store.damaged or _is_damaged(store):
-        return [Check("store", "fail", store.problem or f"{store.path} is damaged: {store.damaged[0]}", "tenon doctor --fix (saves what can be read, keeps the damaged file)")]
+        return [
+            Check(
+                "store",
+                "fail",
+                store.problem or f"{store.path} is damaged: {store.damaged[0]}",
+                "tenon doctor --fix (saves what can be read, keeps the damaged file)",
+            )
+        ]
     if store.problem:
         return [Check("store", "fail", store.problem, "update the plugin" if "newer" in store.problem else "tenon doctor --fix")]
     checks = [Check("store", "ok", f"{store.path}, {context.size(store.size)}, schema {store.schema} of {store.newest_schema}")]
     if store.read_only:
         checks.append(Check("writing", "fail", store.read_only, "tenon doctor --fix, after the cause is gone"))
     if store.unfinished:
-        checks.append(Check("store size", "warn", f"{store.unfinished} took too long and was left unfinished", "run `tenon doctor` again when the machine is idle"))
+        checks.append(
+            Check("store size", "warn", f"{store.unfinished} took too long and was left unfinished", "run `tenon doctor` again when the machine is idle")
+        )
     if store.log_size > LARGE_LOG:
         checks.append(Check("log", "warn", f"{context.size(store.log_size)} wait in the log beside the store", "tenon doctor --fix"))
     if store.read_only and not store.indexes:
@@ -256,7 +273,9 @@ def _archive(store: Stored) -> list[Check]:
             way += f"; Claude Code's own transcript is still there: tenon --agent fresh import {quoted(changed.transcript)} reads it into a store of its own"
         checks.append(Check("archive", "fail", said, way))
     if store.chain_wrong and not checks:
-        checks.append(Check("archive", "fail", f"{len(store.chain_wrong)} of {store.chain_checked:,} turns are not as they were written", "tenon doctor --deep"))
+        checks.append(
+            Check("archive", "fail", f"{len(store.chain_wrong)} of {store.chain_checked:,} turns are not as they were written", "tenon doctor --deep")
+        )
     if store.chain_unlinked:
         said = f"{store.chain_unlinked:,} of {store.chain_checked:,} turns are unlinked: the turn before them was lost, so they cannot be checked"
         checks.append(Check("archive", "warn", said))
@@ -274,7 +293,14 @@ def _faults(found: Facts) -> list[Check]:
     if not found.faults:
         return [Check("faults", "ok", "none in the last seven days")]
     total = sum(kind.count for kind in found.faults)
-    checks = [Check("faults", "warn", f"{total} in the last seven days; none of them stopped a prompt", f"tenon doctor --clear-faults, when you have read them; {paths.faults_path()} has them all")]
+    checks = [
+        Check(
+            "faults",
+            "warn",
+            f"{total} in the last seven days; none of them stopped a prompt",
+            f"tenon doctor --clear-faults, when you have read them; {paths.faults_path()} has them all",
+        )
+    ]
     for kind in found.faults[:5]:
         times = "once" if kind.count == 1 else f"{kind.count} times"
         checks.append(Check("fault", "warn", f"{kind.door}: {kind.error}: {kind.said} ({times}, last {context.ago(found.now - kind.newest)})"))
@@ -341,7 +367,9 @@ def _claude(found: Facts) -> list[Check]:
         name = next(iter(claude.enabled))
         checks.append(Check("plugin", "fail", f"{name} is installed and switched off", f"claude plugin enable {name}"))
     elif not claude.settings_problem:
-        checks.append(Check("plugin", "warn", "is not enabled in your settings (for one session, --plugin-dir does without)", "tenon install (says the two commands)"))
+        checks.append(
+            Check("plugin", "warn", "is not enabled in your settings (for one session, --plugin-dir does without)", "tenon install (says the two commands)")
+        )
     if claude.installed:
         checks.append(Check("installed", "warn", f"not there any more: {', '.join(claude.installed)}", "tenon install"))
     if claude.auto_memory and claude.there:

@@ -1,4 +1,5 @@
 """`tenon episode`: an attempt, what was expected of it, and how it ended."""
+
 from __future__ import annotations
 
 from tenon.cli import context

@@ -1,4 +1,5 @@
 """What doctor looks at, gathered in one place and judged in another; gathering changes nothing and never raises."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """`tenon forget`: memories, turns, a session or a text, for good."""
+
 from __future__ import annotations
 
 import json
@@ -79,8 +80,6 @@ def run(options: argparse.Namespace, out: Out) -> int:
 
 
 def _forget(here: Context, refs: Sequence[str], reason: str, texts: Sequence[str], out: Out) -> None:
-    if health.changed(here.store, refs):
-        forget.rebuild(here.store)  # words come out of the index by what is stored, so the two must agree first
     for session in forget.forget(here.store, refs, reason, here.now, texts):
         summary.write(here.store, session, "", here.now)
     clean = forget.checkpoint(here.store)

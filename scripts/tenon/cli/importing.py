@@ -1,4 +1,5 @@
 """`tenon import`: the transcripts that were there before Tenon, with a bar that says how long it takes."""
+
 from __future__ import annotations
 
 import os

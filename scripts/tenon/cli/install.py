@@ -2,6 +2,7 @@
 
 A plan is made by looking alone; then the user is asked; then it is done. Doing it twice is doing it once.
 """
+
 from __future__ import annotations
 
 import os
@@ -27,7 +28,21 @@ EXAMPLES = """tenon install                  ask for each change
 tenon install --dry-run        only say what would be changed
 tenon install --yes --no-statusline"""
 # Of no use to who runs the plugin; a copy leaves them out.
-NOT_COPIED = ("tests", "bench", ".git", ".github", ".ci", ".cache", ".venv", "venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis")
+NOT_COPIED = (
+    "tests",
+    "bench",
+    ".git",
+    ".github",
+    ".ci",
+    ".cache",
+    ".venv",
+    "venv",
+    "__pycache__",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
+    ".hypothesis",
+)
 
 
 class Step:
@@ -215,7 +230,11 @@ def _python(here: Machine, kept: Record, probe: Probe) -> Step:
     if not found.problem:
         return Step("python3", note=f"is {found.version}, {found.executable}")
     if not here.windows:
-        return Step("python3", note=f"{found.problem}. Hooks start by that name: install Python 3.9 or newer so that `python3` runs, or put one first on your PATH", wrong=True)
+        return Step(
+            "python3",
+            note=f"{found.problem}. Hooks start by that name: install Python 3.9 or newer so that `python3` runs, or put one first on your PATH",
+            wrong=True,
+        )
     other = next((other for other in (probe(["py", "-3"]), probe(["python"])) if not other.problem), None)
     if other is None:
         return Step("python3", note=f"{found.problem}. Hooks start by that name: install Python from python.org, then run `tenon install` again", wrong=True)

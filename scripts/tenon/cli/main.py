@@ -8,6 +8,7 @@ A verb's module offers
 and raises TenonError for whatever the user can put right; `options.wrong(sentence)` ends as wrong usage. --agent and --color are understood everywhere.
 Exit codes: 0 done, also with nothing found; 1 refused, with a sentence; 2 wrong usage; 3 a fault of ours; 130 interrupted.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -23,7 +24,7 @@ from tenon.cli import out as output
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, NoReturn
 
     from tenon.cli.out import Out
 
@@ -54,6 +55,14 @@ class Layout(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=min(100, _columns()))
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, whose refusals repeat what was typed: made fit for a terminal first."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends with 2."""
+        super().error(output.shown(message))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -93,14 +102,14 @@ def main(arguments: Sequence[str]) -> int:
 
 def build(called: str) -> argparse.ArgumentParser:
     """The parser of a command line: every verb is known, the called one («» for none) with its arguments."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tenon", usage="tenon VERB …", description="Persistent memory for Claude Code.", epilog=EPILOG, formatter_class=Layout,
         add_help=False, allow_abbrev=False,
     )  # fmt: skip
     parser.add_argument("-h", "--help", action="help", help="show this")
     parser.add_argument("--version", action="version", version=f"tenon {tenon.__version__}", help="show the version")
     _everywhere(parser, first=True)
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", prog="tenon", parser_class=argparse.ArgumentParser)
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", prog="tenon", parser_class=Parser)
     if called and called not in VERBS:
         parser.error(_unknown(called))
     for name, line in VERBS.items():

@@ -1,4 +1,5 @@
 """What a verb prints: results to stdout, everything else to stderr, colour only where somebody looks."""
+
 from __future__ import annotations
 
 import os

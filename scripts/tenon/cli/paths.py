@@ -1,4 +1,5 @@
 """`tenon paths`: where everything is kept."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """`tenon recall`: what comes to mind for a cue, or one memory or exchange in full."""
+
 from __future__ import annotations
 
 import json

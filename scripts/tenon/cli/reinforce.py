@@ -1,4 +1,5 @@
 """`tenon reinforce`: a memory proved right."""
+
 from __future__ import annotations
 
 from tenon.cli import context
@@ -36,7 +37,9 @@ def run(options: argparse.Namespace, out: Out) -> int:
             if out.json:
                 out.record({"id": found.ref, "strength": round(found.strength, 3), "citations": found.citations})
             elif found.strength - before < 0.005:
-                out.line(f"{found.ref}  is at full strength already ({found.strength:.2f}); it is fresh again, and proved right {context.counted(found.citations, 'time')} now")
+                out.line(
+                    f"{found.ref}  is at full strength already ({found.strength:.2f}); it is fresh again, and proved right {context.counted(found.citations, 'time')} now"
+                )
             else:
                 out.line(f"{found.ref}  strength {found.strength:.2f}, proved right {context.counted(found.citations, 'time')}")
     return 0

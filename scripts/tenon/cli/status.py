@@ -1,4 +1,5 @@
 """`tenon status`: what is stored for this repository and in all, and when each part last showed itself."""
+
 from __future__ import annotations
 
 import os

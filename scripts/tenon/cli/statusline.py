@@ -1,4 +1,5 @@
 """`tenon statusline`: one short line for Claude Code's status line; fast, and silent rather than wrong."""
+
 from __future__ import annotations
 
 import os

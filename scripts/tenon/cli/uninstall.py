@@ -1,4 +1,5 @@
 """`tenon uninstall`: takes away what install wrote, byte for byte, and keeps the memories unless told their name."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """`tenon why`: what was put in front of the model, and for what reason; or why a memory was, or was not."""
+
 from __future__ import annotations
 
 from tenon.base.errors import TenonError

@@ -1,4 +1,5 @@
 """`tenon write`: a memory by the user's own hand."""
+
 from __future__ import annotations
 
 import os

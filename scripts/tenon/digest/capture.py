@@ -3,6 +3,7 @@
 A transcript is read in pieces and written in short transactions, each with the position it has come to, so that a
 kill loses nothing, other writers wait little, and a file of any size passes through little memory.
 """
+
 from __future__ import annotations
 
 import os

@@ -2,6 +2,7 @@
 
 Each file's position is kept by capture, so a run that was killed goes on where it stopped and a second run adds nothing.
 """
+
 from __future__ import annotations
 
 import os

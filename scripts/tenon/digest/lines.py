@@ -1,4 +1,5 @@
 """The lines of a file that may be of any size and is being written, and their order by parent and child."""
+
 from __future__ import annotations
 
 import os

@@ -2,6 +2,7 @@
 
 A session's start asks this and nothing more, so it must not cost what reading a transcript does.
 """
+
 from __future__ import annotations
 
 import os
@@ -109,7 +110,7 @@ def named_after(path: str, folders: Iterable[str]) -> bool:
     Claude Code names it after the folder, with a hyphen for whatever is no letter or digit. Any other name may be anywhere.
     """
     project = os.path.basename(os.path.dirname(_own(path)))
-    if not project.startswith("-") and project[1:3] != "--":  # /home/u, C:\Users
+    if not project.startswith("-") and project[1:3] != "--":  # a POSIX path, or one with a drive
         return True
     for folder in filter(None, folders):
         full = os.path.expanduser(folder)

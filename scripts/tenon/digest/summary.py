@@ -2,6 +2,7 @@
 
 No model is asked. The same turns give the same text; it holds whole items and no times.
 """
+
 from __future__ import annotations
 
 import re
@@ -29,7 +30,8 @@ _TEST = re.compile(
     r"( run)? (test|check)[\w:-]*|(mvn|gradle|gradlew|sbt)\b[^|;&]*\b(test|verify|check))\b"
 )
 _VERDICT = re.compile(
-    r"\d+ (passed|failed|errors?)\b|\b\d+ passing\b|\b\d+ failing\b|^test result: |^Tests?:? +\d|^Tests run: \d|^(OK|FAILED) ?\(|^OK$|^Ran \d+ tests?|^(ok|FAIL|PASS)\b", re.M
+    r"\d+ (passed|failed|errors?)\b|\b\d+ passing\b|\b\d+ failing\b|^test result: |^Tests?:? +\d|^Tests run: \d|^(OK|FAILED) ?\(|^OK$|^Ran \d+ tests?|^(ok|FAIL|PASS)\b",
+    re.M,
 )
 _COMMIT = re.compile(r"(?:^|[;&|(\n]|\b(?:then|do|else|sudo)\b)\s*(?:\w+=\S+ +)*git\b(?: +-[cC] +\S+| +--?[\w-]+(?:=\S+)?)* +commit(?![-\w])(?P<rest>.*)", re.S)
 _MESSAGE = re.compile(r"""(?:^|\s)(?:-[a-zA-Z]*m|--message)(?:=|\s*)(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"';&|]+))""", re.S)

@@ -6,6 +6,7 @@ Tenon itself put in front of the model is taken out, so that memory never feeds 
 
 The format is Claude Code's own and changes between versions, so nothing is required but `type` and `message`.
 """
+
 from __future__ import annotations
 
 import json
@@ -230,9 +231,7 @@ def _assistant(found: dict[str, Any], content: list[Any]) -> tuple[str, str, lis
     return "other", "assistant", blocks
 
 
-def _user(
-    found: dict[str, Any], content: list[Any], origin: object, tool: Callable[[str, str], str], thread: str
-) -> tuple[str, str, list[Any]] | None:
+def _user(found: dict[str, Any], content: list[Any], origin: object, tool: Callable[[str, str], str], thread: str) -> tuple[str, str, list[Any]] | None:
     if any(_is(block, "tool_result") for block in content):
         return _results(found, content, tool)
     blocks = _stripped(content, reminders=True)

@@ -2,6 +2,7 @@
 
 Its text depends on what is stored and on nothing else, so the same knowledge gives the same bytes.
 """
+
 from __future__ import annotations
 
 from tenon.base.text import cut
@@ -22,9 +23,7 @@ LOOKED_AT = 400
 STEP_CHARS = 200
 
 
-def sections(
-    store: Store, repository: int | None, *, session: str, now: float, per_day: Mapping[str, float]
-) -> tuple[list[tuple[str, list[str]]], list[str]]:
+def sections(store: Store, repository: int | None, *, session: str, now: float, per_day: Mapping[str, float]) -> tuple[list[tuple[str, list[str]]], list[str]]:
     """The sections of the briefing (heading, items), empty ones left out, and the ids of the memories in them.
 
     `session` is the one that starts: its own summary is not told as that of an earlier one.

@@ -4,6 +4,7 @@ BM25 orders what it finds and cannot say that nothing fits. So every hit is also
 cue's weight that the text has. Words that every conversation about software shares weigh little, names and
 numbers weigh most, and a prompt that shares only the former with a memory gets nothing.
 """
+
 from __future__ import annotations
 
 from tenon.base.text import words as all_words
@@ -135,7 +136,9 @@ def stem(word: str) -> str:
     for endings in (_ENDINGS, _INNER):
         word = _shorter(word)
         for ending in endings:
-            if word.endswith(ending) and len(word) - len(ending) >= (5 if ending in ("er", "or") else 4 if len(ending) < 3 or ending in ("ation", "ativ") else 3):
+            if word.endswith(ending) and len(word) - len(ending) >= (
+                5 if ending in ("er", "or") else 4 if len(ending) < 3 or ending in ("ation", "ativ") else 3
+            ):
                 word = word[: -len(ending)]
                 break
     word = _shorter(word)
@@ -160,8 +163,28 @@ def _bare(word: str) -> str:
 
 _INNER = ("ment", "ation", "ion", "iz", "iv", "at", "ic", "al", "ful", "er", "or")
 _ENDINGS = (
-    "ational", "ization", "ability", "ibility", "ation", "ativ", "ement", "ment", "nes", "abl", "ibl", "anc", "enc", "ancy", "ency", "ant", "ent", "ity", "ou",
-    "ism", "ist", *_INNER,
+    "ational",
+    "ization",
+    "ability",
+    "ibility",
+    "ation",
+    "ativ",
+    "ement",
+    "ment",
+    "nes",
+    "abl",
+    "ibl",
+    "anc",
+    "enc",
+    "ancy",
+    "ency",
+    "ant",
+    "ent",
+    "ity",
+    "ou",
+    "ism",
+    "ist",
+    *_INNER,
 )
 
 

@@ -3,6 +3,7 @@
 The text depends on the store alone: dates and no ages, so that the same knowledge is the same bytes and the
 prompt cache holds. Nothing inside can close the fence or pass for a message of the system.
 """
+
 from __future__ import annotations
 
 from tenon.base.text import clean, cut

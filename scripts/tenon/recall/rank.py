@@ -1,4 +1,5 @@
 """One score from the parts that speak for a hit."""
+
 from __future__ import annotations
 
 from math import exp

@@ -3,6 +3,7 @@
 Candidates come from the index by BM25, memories and archived exchanges alike; each is held against the cue, scored
 (rank.py), and dropped when it answers too little of it. Nothing fitting is an answer: an empty one.
 """
+
 from __future__ import annotations
 
 from tenon.base.lean import sqlite

@@ -5,6 +5,7 @@ are one answer). Its hash covers its parent's hash, so a re-sent history finds i
 separate chains, a fork or a rewind is a branch, and `verify` can prove that nothing was changed. After llm's logs.py
 by Simon Willison, which does this for prompts and responses.
 """
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """Where a text stands in the store, whatever the case and whatever the status; and the same place without it."""
+
 from __future__ import annotations
 
 import json

@@ -3,6 +3,7 @@
 Paths are taken from the repository's root, whatever the current folder is. A folder stands for the names and contents
 of its files. Nothing outside the root is read, and no more than a bound: beyond it names, sizes and times speak.
 """
+
 from __future__ import annotations
 
 import os

@@ -3,6 +3,7 @@
 A reader never waits for a writer and needs no write lock; a writer waits its turn. Every connection of Tenon
 comes from here, so the pragmas hold on every path.
 """
+
 from __future__ import annotations
 
 import os
@@ -168,7 +169,9 @@ def open_reader(path: str, *, busy_s: float = 2.0) -> Store:
             raise TenonError(explain(path, error)) from error
         if version != migrate.NEWEST:
             con.close()
-            raise TenonError(migrate.too_new(path, version) if version > migrate.NEWEST else f"{path} has an older schema; any writing command of Tenon brings it up")
+            raise TenonError(
+                migrate.too_new(path, version) if version > migrate.NEWEST else f"{path} has an older schema; any writing command of Tenon brings it up"
+            )
         return Store(con, path, False)
     raise AssertionError("unreachable")
 

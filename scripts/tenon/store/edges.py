@@ -3,6 +3,7 @@
 After backant-memory's README, «Edges». An edge exists only between memories that one repository sees: its own and the
 agent-wide ones. Approving `supersedes` closes the memory it points to; no other kind changes what a memory is.
 """
+
 from __future__ import annotations
 
 from tenon.base.errors import TenonError
@@ -88,7 +89,9 @@ def approve(store: Store, repository: int | None, edge_id: int, now: float, why:
         closed = ""
         if kind == "supersedes" and target.successor != origin.id:
             if target.created > origin.created:
-                raise TenonError(f"{target.ref} was written after {origin.ref} and cannot be superseded by it; propose the edge from {target.ref} to {origin.ref}")
+                raise TenonError(
+                    f"{target.ref} was written after {origin.ref} and cannot be superseded by it; propose the edge from {target.ref} to {origin.ref}"
+                )
             if target.status == "superseded":
                 raise TenonError(f"{target.ref} was superseded by another memory already; link {origin.ref} to that one")
             memories.supersede(store, target.ref, origin.ref, now)
@@ -182,7 +185,9 @@ def sweep(store: Store, repository: int | None, now: float) -> int:
 def _end(store: Store, repository: int | None, ref: str) -> Memory:
     memory = memories.get(store, ref)
     if memory.repository is not None and memory.repository not in places.scope(store, repository):
-        raise TenonError(f"{memory.ref} belongs to another repository ({places.key(store, memory.repository)}); an edge joins memories of one repository and agent-wide ones")
+        raise TenonError(
+            f"{memory.ref} belongs to another repository ({places.key(store, memory.repository)}); an edge joins memories of one repository and agent-wide ones"
+        )
     return memory
 
 

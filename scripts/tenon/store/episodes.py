@@ -3,6 +3,7 @@
 After backant-memory's README, «Episodes». What is found again is one sentence, kept as a short-term memory; the parts
 stand beside it. The pattern check counts, before something is tried again, how it went wrong before.
 """
+
 from __future__ import annotations
 
 from tenon.base.text import words

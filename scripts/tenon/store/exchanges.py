@@ -2,6 +2,7 @@
 
 An exchange is a user's prompt and everything up to the next one.
 """
+
 from __future__ import annotations
 
 from tenon.base.errors import TenonError
@@ -53,7 +54,7 @@ class Turn:
     def __init__(self, row: Sequence[Any]) -> None:
         for name, value in zip(self.__slots__, row):
             setattr(self, name, value)
-        self.content = content if isinstance(content := parse(row[11]), list) else []
+        self.content = content if isinstance(content := parse(row[11]) if isinstance(row[11], str) else None, list) else []
 
     @property
     def ref(self) -> str:

@@ -1,4 +1,5 @@
 """How far each transcript has been read, and what is known of the line that comes next."""
+
 from __future__ import annotations
 
 TYPE_CHECKING = False
@@ -32,9 +33,7 @@ def notes(store: Store, path: str) -> tuple[str, int, int]:
     return (str(row[0]), int(row[1]), int(row[2])) if row else ("", 0, 0)
 
 
-def set_position(
-    store: Store, path: str, offset: int, file: str, left_out: int, now: float, before: str = "", tries: int = 0, skipped: int = 0
-) -> None:
+def set_position(store: Store, path: str, offset: int, file: str, left_out: int, now: float, before: str = "", tries: int = 0, skipped: int = 0) -> None:
     """Remembers how far a transcript was read; notes that are not given are cleared, for they were of an earlier line."""
     store.execute(SET_FEED, (path, offset, file, left_out, now, before, tries, skipped))
 

@@ -1,4 +1,5 @@
 """What is stored, counted: for a repository and in all."""
+
 from __future__ import annotations
 
 from tenon.store import places

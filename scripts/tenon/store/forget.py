@@ -4,6 +4,7 @@ A memory goes with all its revisions; a turn is blanked and keeps its place in t
 else goes along. What remains are salted hashes that keep it from being written again (store/forgotten.py), and an audit
 line that says what was forgotten without saying it.
 """
+
 from __future__ import annotations
 
 import json
@@ -14,7 +15,7 @@ from contextlib import suppress
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.text import cut, words
-from tenon.store import exchanges, forgotten, index, memories
+from tenon.store import exchanges, forgotten, health, index, memories
 from tenon.store.containing import damaged, in_journal_words, matching, texts
 from tenon.store.reindex import rebuild
 
@@ -130,6 +131,8 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
         reason = text.taken_out(reason)
     with store.transaction():
         going = _going(store, refs)
+        if health.changed(store, refs):
+            rebuild(store)  # the index has the words that a changed turn had; only those can be taken out of it
         said: list[str] = []
         for memory in going.memories.values():
             said += _drop_memory(store, memory, now, reason, going.along.get(memory.ref, ""))

@@ -4,6 +4,7 @@ A turn is known by where and when it was said and by all it said, so a copy of t
 the same words said another day are kept. A memory is known by its text. A text that the user named is known by its words,
 wherever they stand. The salt is the store's own, so that equal texts in two stores have nothing in common.
 """
+
 from __future__ import annotations
 
 TYPE_CHECKING = False

@@ -1,4 +1,5 @@
 """Whether a store is whole: its pages, its indexes, its chain, its settings. Looks only."""
+
 from __future__ import annotations
 
 import time

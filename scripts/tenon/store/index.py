@@ -4,6 +4,7 @@ A cue becomes a query of quoted words, never raw text. bm25() visits every row t
 choose the candidates until they have chosen enough, and the others only rank what those found:
 `(rare OR …) AND (rare OR … OR common …)`.
 """
+
 from __future__ import annotations
 
 from tenon.base.text import fold

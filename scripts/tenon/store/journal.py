@@ -4,6 +4,7 @@ It keeps the words that a cue and a hit share, never the cue: whatever a prompt 
 An entry is a few hundred bytes, because there is one for every prompt: a hit is its ref and two hexadecimal digits,
 in hundredths, for its score and for each part of it.
 """
+
 from __future__ import annotations
 
 TYPE_CHECKING = False

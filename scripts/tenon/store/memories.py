@@ -4,6 +4,7 @@ Short-term memories are observations that fade; long-term ones are verified and 
 README; what differs: weakening goes by elapsed time and not by call, ids are never used twice, the same text is one
 memory however often it is written, a faded memory is kept, and a superseded one does not come back.
 """
+
 from __future__ import annotations
 
 from tenon.base.errors import TenonError
@@ -325,7 +326,9 @@ def _fresh_ref(store: Store, repository: int | None, text: str) -> str:
 def _rewritten(store: Store, known: Memory, tier: str, reason: str, source: str, now: float, turns: Sequence[int]) -> str:
     if known.status == "superseded":
         successor = by_id(store, known.successor) if known.successor else None
-        raise TenonError(f"this was superseded{f' by {successor.ref}: «{successor.text[:80]}»' if successor else ''}; it does not come back, revise that one instead")
+        raise TenonError(
+            f"this was superseded{f' by {successor.ref}: «{successor.text[:80]}»' if successor else ''}; it does not come back, revise that one instead"
+        )
     if known.source == "outside" and source == "user":
         store.execute(CONFIRM, (known.id,))
     elif known.source == "outside" and tier == "long":

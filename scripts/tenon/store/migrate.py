@@ -3,6 +3,7 @@
 `PRAGMA user_version` moves in the transaction of the file it counts, so a process killed at any point leaves
 a store that is either before or after a step; of racing openers one applies it and the others find it done.
 """
+
 from __future__ import annotations
 
 import os

@@ -5,6 +5,7 @@ a log or a file would drown the rest; thinking is kept in the archive and not in
 rank better than whole turns and are what a hit shows. Pure functions of the stored content: `forget` and a rebuilt
 index depend on the same content giving the same pieces.
 """
+
 from __future__ import annotations
 
 TYPE_CHECKING = False

@@ -3,6 +3,7 @@
 A repository is known by its key (base/repository.py). The user's alias table joins keys; a repository without
 origin that was moved is recognised by its fingerprint; a folder that is gone keeps the repository it had.
 """
+
 from __future__ import annotations
 
 import os

@@ -3,6 +3,7 @@
 After backant-memory's README, «Procedures». A procedure is proposed, validated by two confirmed successes, stale when
 its files change or its text is revised, and archived when it fails more often than not. Its text is a long-term memory.
 """
+
 from __future__ import annotations
 
 import json

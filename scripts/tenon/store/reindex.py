@@ -1,4 +1,5 @@
 """The two text indexes made anew from what is stored: after damage, or where taking one entry out was not enough."""
+
 from __future__ import annotations
 
 from tenon.store import archive

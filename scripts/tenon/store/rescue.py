@@ -1,4 +1,5 @@
 """What can still be read of a damaged store, copied row by row into a fresh one; the damaged file is kept."""
+
 from __future__ import annotations
 
 import json

@@ -2,6 +2,7 @@
 
 This module is on the path of every prompt: it reads, and imports nothing that a prompt does not need.
 """
+
 from __future__ import annotations
 
 from tenon.base.lean import parse
@@ -82,10 +83,14 @@ def memories(
             more += clause.format(_marks(wanted)) + " "
             values.extend(wanted)
     rows = store.rows(sql.format(scope=_marks(scope or ()), more=more), (*values, limit))
-    return [
-        Candidate(ref, own, kind, text, source, strength, set_at, fresh_at, citations, created, -rank, 0, rowid)
-        for rowid, ref, own, kind, text, source, strength, set_at, fresh_at, citations, created, rank in rows
-    ], size, found
+    return (
+        [
+            Candidate(ref, own, kind, text, source, strength, set_at, fresh_at, citations, created, -rank, 0, rowid)
+            for rowid, ref, own, kind, text, source, strength, set_at, fresh_at, citations, created, rank in rows
+        ],
+        size,
+        found,
+    )
 
 
 def turns(

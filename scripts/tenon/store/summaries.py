@@ -2,6 +2,7 @@
 
 A summary holds words of the archived turns it was made of, so whoever forgets a turn drops the summary of its session.
 """
+
 from __future__ import annotations
 
 from tenon.store import exchanges, places
@@ -20,12 +21,13 @@ UPSERT = (
 )
 COLUMNS = "s.session, n.name, s.repository, s.text, s.at"
 LATEST = (
-    f"SELECT {COLUMNS} FROM summary s JOIN session n ON n.id = s.session WHERE s.repository IN (%s) AND n.name <> ? "
-    "ORDER BY s.at DESC, s.session DESC LIMIT 1"
+    f"SELECT {COLUMNS} FROM summary s JOIN session n ON n.id = s.session WHERE s.repository IN (%s) AND n.name <> ? ORDER BY s.at DESC, s.session DESC LIMIT 1"
 )
 OF_SESSION = f"SELECT {COLUMNS} FROM summary s JOIN session n ON n.id = s.session WHERE s.session = ?"
 DROP = "DELETE FROM summary WHERE session = ?"
-TELLING = f"SELECT {exchanges.COLUMNS} FROM turn t WHERE t.session = ? AND t.kind IN ('prompt', 'reply', 'call', 'result') AND t.forgotten IS NULL ORDER BY t.id"
+TELLING = (
+    f"SELECT {exchanges.COLUMNS} FROM turn t WHERE t.session = ? AND t.kind IN ('prompt', 'reply', 'call', 'result') AND t.forgotten IS NULL ORDER BY t.id"
+)
 
 
 class Summary:

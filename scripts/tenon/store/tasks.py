@@ -3,6 +3,7 @@
 After backant-memory's README, «Procedures and task state». A write changes the fields it names and no others. Reading
 takes whatever is stored, so that nothing in it can keep a session from starting.
 """
+
 from __future__ import annotations
 
 from tenon.base.errors import TenonError
@@ -149,7 +150,10 @@ def _plan(plan: Sequence[Any]) -> list[dict[str, str]]:
         if not isinstance(step, dict):
             raise TenonError(f'{name} must be an object like {{"step": "write the migration", "status": "pending"}}')
         _known(step, ("step", "status", "note"), name)
-        told = {"step": kept(step.get("step"), f"the step text of {name}", TEXT), "status": chosen(step.get("status") or "pending", f"status for {name}", STEP_STATUSES)}
+        told = {
+            "step": kept(step.get("step"), f"the step text of {name}", TEXT),
+            "status": chosen(step.get("status") or "pending", f"status for {name}", STEP_STATUSES),
+        }
         if step.get("note"):
             told["note"] = kept(step["note"], f"the note of {name}", TEXT)
         steps.append(told)

@@ -1,4 +1,5 @@
 """What a caller says, made fit to be kept: cleaned, redacted, not empty, and no longer than its place allows."""
+
 from __future__ import annotations
 
 from tenon.base.errors import TenonError
@@ -37,6 +38,12 @@ def chosen(said: object, name: str, among: tuple[str, ...]) -> str:
 
 
 def _named(said: object) -> str:
-    return {"NoneType": "nothing", "list": "a list", "tuple": "a list", "dict": "an object", "bool": "true or false", "int": "a number", "float": "a number"}.get(
-        type(said).__name__, type(said).__name__
-    )
+    return {
+        "NoneType": "nothing",
+        "list": "a list",
+        "tuple": "a list",
+        "dict": "an object",
+        "bool": "true or false",
+        "int": "a number",
+        "float": "a number",
+    }.get(type(said).__name__, type(said).__name__)

@@ -4,6 +4,7 @@ The file is the user's: it may hold comments, a byte order mark, any indentation
 a folder of dotfiles. A change is planned as an Edit, which can be kept; applying it writes the file whole or not at
 all; taking it back restores the very bytes when nothing else has changed, and otherwise cuts out what was put in.
 """
+
 from __future__ import annotations
 
 import os

@@ -3,6 +3,7 @@
 Claude Code keeps each version of a plugin in a folder of its own and deletes old ones, so nothing outside may name
 such a folder. What is written elsewhere names the launcher.
 """
+
 from __future__ import annotations
 
 import os

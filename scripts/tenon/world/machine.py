@@ -1,4 +1,5 @@
 """The computer as install, uninstall and doctor see it: whose folders, which system, which programs on the PATH."""
+
 from __future__ import annotations
 
 import os

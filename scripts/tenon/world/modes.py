@@ -1,4 +1,5 @@
 """Whose the files of a home are to use: those that others can get at, and those that their owner cannot."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """Which Pythons there are and whether they really run: a name on the PATH may be a stub that only opens a shop."""
+
 from __future__ import annotations
 
 import os

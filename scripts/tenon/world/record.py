@@ -1,4 +1,5 @@
 """What `tenon install` has written outside its own folder, kept so exactly that it can be taken back."""
+
 from __future__ import annotations
 
 import json
