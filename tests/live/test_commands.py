@@ -25,7 +25,7 @@ def test_recall_brings_the_hits_and_runs_nothing(user: User, name: str) -> None:
     session = user.says(f"{name} {cue}")
     (hits,) = session.blocks("UserPromptExpansion")
     assert GUARDED in hits
-    assert "(t1)" in hits
+    assert "(t1, t3)" in hits
     assert f"The user asks memory about: {cue}" in session.sent
     assert 1 == len(session.requests)
     assert [False, False] == [path.exists() for path in made]
@@ -47,7 +47,7 @@ def test_a_digest_reads_what_waits_and_marks_what_was_dealt_with(user: User) -> 
     assert [(1, "written"), (3, "skipped")] == user.rows("SELECT turn, how FROM consolidated ORDER BY turn")
     assert [("Only Ottilie may restart zebra-42.", 1)] == user.rows("SELECT m.text, l.turn FROM memory m JOIN lineage l ON l.memory = m.id")
     after = user.says("/memory-digest", *ALLOWED).sent
-    assert "Turns shown, in order: t4, t6, " in after
+    assert "Turns shown, in order: t4, t6. Mark only" in after  # and not what the model said of its digest
 
 
 def digesting(request: Any) -> Reply:

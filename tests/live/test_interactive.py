@@ -87,7 +87,7 @@ def test_local_commands_are_shown_and_ask_no_model(talk: Talk) -> None:
     """Status and forget are answered on the screen; recall goes to the model with its hits."""
     assert until(talk.user.processes)  # the tool server, as long as one talks
     before = len(talk.user.api.messages())
-    talk.orders("/memory-status", "2 turns of 1 sessions")
+    talk.orders("/memory-status", "2 turns of 1 session")
     talk.orders("/memory-forget t1", "To do it: /memory-forget t1 yes")
     assert before == len(talk.user.api.messages())
     talk.terminal.enter("/memory-recall staging database")

@@ -23,7 +23,7 @@ def test_what_was_only_said_comes_back_where_it_fits_and_nowhere_else(user: User
 
     (recalled,) = user.says(QUESTION).blocks("UserPromptSubmit")
     assert FACT in recalled
-    assert "(t1)" in recalled
+    assert "(t1, t3)" in recalled
     assert [] == user.says("Please write a limerick about the sea").blocks("UserPromptSubmit")
     assert "zebra-42" not in user.says(QUESTION, folder=user.claude.project.parent / "elsewhere").sent
     assert [0] == user.rows("SELECT count(*) FROM memory")
