@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tenon.store.db import Store
 
+LOOK_BACK = 128 << 10  # bytes before the stored position in which the last prompt is looked for
 BATCH_LINES = 200
 BATCH_BYTES = 4 << 20
 HOLD_S = 0.1  # how long one transaction may keep other writers waiting
@@ -210,6 +211,9 @@ class _File:
         if known != self.identity or size < reach or past != fingerprint(self.bytes, reach):
             offset = left_out = skipped = 0
         self.at, self.left_out = offset, left_out
+        if offset:
+            self.bytes.seek(max(0, offset - LOOK_BACK))
+            self.echoes = transcript.ends_in_command(self.bytes.read(min(offset, LOOK_BACK)))
         return skipped
 
     def _alone(self, line: Line) -> bool:

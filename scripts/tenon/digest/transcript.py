@@ -120,6 +120,19 @@ def asks_memory(found: dict[str, Any]) -> bool:
     return isinstance(said, str) and any(f"<command-name>/{name}memory-" in said for name in ("", "tenon:"))
 
 
+def ends_in_command(tail: bytes) -> bool:
+    """Whether the last thing that the user typed in these lines is one of Tenon's own slash commands."""
+    for line in reversed(tail.split(b"\n")):
+        found = parse(line) if b'"user"' in line else None
+        if found is None or found.get("type") != "user" or found.get("isMeta"):
+            continue
+        message = found.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        if isinstance(content, str) or not any(_is(block, "tool_result") for block in content or []):
+            return asks_memory(found)
+    return False
+
+
 def seconds(stamp: object) -> float | None:
     """A time as Claude Code writes it (2026-11-30T07:24:57.823Z) as UTC seconds, or None."""
     if not isinstance(stamp, str):

@@ -69,7 +69,7 @@ def write(
         given["status"] = chosen(status, "status of an epic", STATUSES)
     with store.transaction():
         row = store.one(_scoped(store, repository, BY_EPIC), (*places.scope(store, repository), epic))
-        state = _state(row) if row else {"epic": epic, "title": epic, "status": "active", **{name: [] for name in FIELDS}}
+        state: dict[str, Any] = _state(row) if row else {"epic": epic, "title": epic, "status": "active", **{name: [] for name in FIELDS}}
         state.update({name: value for name, value in given.items() if value is not None})
         state["updated"] = now
         home = places.canonical(store, repository)
