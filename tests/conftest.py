@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A property says what holds, not how fast this machine is today.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+settings.load_profile("tests")
 
 # Where the real clients are, when the machine has them: not a setting of Tenon.
 KEPT = "TENON_TEST_"
