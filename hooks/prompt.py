@@ -27,7 +27,7 @@ SEARCH_S = 1.0  # for all queries of a prompt together
 BUSY_S = 0.15  # a prompt does not wait for another writer
 WRITE_S = 0.3  # for the journal
 LONGEST_CUE = 4000  # characters of a prompt that are looked up: its beginning and its end
-HANDED_OVER = ("handoff", "procedure")  # kinds that have their own way into the session
+HANDED_OVER = ("procedure",)  # kinds that have their own way into the session
 
 
 def answer(event: dict[str, Any]) -> Answer | None:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 KEEP_S = 30 * 86400.0
-TOLD = ("session", "prompt")  # the events whose hits were put in front of the model unasked
 FRESH = "compact"  # after a compaction what was shown may be gone from the context, so it may come again
 PARTS = ("bm25", "match", "strength", "recency", "citations")
 NAME = 13  # characters of a session's id that tell it from all others
 
 ADD = "INSERT INTO journal (at, event, session, repository, words, hits, chars) VALUES (?, ?, ?, ?, ?, ?, ?)"
+# Of the events only these put hits in front of the model unasked.
 SEEN = (
     "SELECT hits FROM journal WHERE session = ? AND event IN ('session', 'prompt') "
     "AND id > (SELECT coalesce(max(id), 0) FROM journal WHERE session = ? AND event = 'compact')"
