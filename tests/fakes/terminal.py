@@ -60,10 +60,26 @@ class Terminal:
         self.tmux("send-keys", "-t", "main", *names)
 
     def enter(self, words: str, timeout_s: float = 10.0) -> None:
-        """Types a line, waits until it stands on the screen, and presses Enter."""
+        """Types a line, waits until it stands on the screen, and presses Enter; what still stood in the input goes first."""
+        if self.left_over():
+            self.keys("C-u")
+            self.wait_for_empty_input(timeout_s)
         self.type(words)
         self.wait_for(words[:40], timeout_s)
         self.keys("Enter")
+
+    def left_over(self) -> str:
+        """What stands behind the last input sign on the screen: on a busy machine Claude Code may not have emptied it yet."""
+        lines = self.tmux("capture-pane", "-p", "-t", "main").splitlines()
+        return next((line[1:].strip() for line in reversed(lines) if line.startswith("❯")), "")
+
+    def wait_for_empty_input(self, timeout_s: float) -> None:
+        """Returns when nothing stands in the input; raises TimeoutError with the screen."""
+        end = time.monotonic() + timeout_s
+        while self.left_over():
+            if time.monotonic() > end:
+                raise TimeoutError(f"the input is not empty within {timeout_s} s:\n{self.screen().rstrip()}")
+            time.sleep(POLL_S)
 
     def screen(self) -> str:
         """What is shown, with the lines that scrolled away."""

@@ -19,6 +19,12 @@ KNOWN: dict[str, tuple[object, str]] = {
     "recall.archive": (True, "let past exchanges answer, not only memories"),
     "archive.enabled": (True, "keep every turn of every session"),
     "archive.exclude": ([], "folders whose sessions are neither kept nor recalled"),
+    "upstream": ("", "where the proxy sends requests (empty: the Messages API's own address)"),
+    "proxy.port": (9000, "the port of the proxy, on this machine only"),
+    "proxy.max_context": (500_000, "most tokens of one request through the proxy; smaller for models with a smaller window"),
+    "proxy.trace_tokens": (60_000, "most tokens of past sessions in front of a new one; 0 for none"),
+    "proxy.scope": ("agent", "whose past sessions those are: the agent's (agent) or only this repository's (repository)"),
+    "proxy.result_chars": (4000, "longest past tool result shown whole, in characters; a longer one is shown head and tail"),
     "decay.short_per_day": (0.95, "what a short-term memory keeps of its strength per day"),
     "decay.long_per_day": (0.997, "what a long-term memory keeps of its strength per day"),
 }
