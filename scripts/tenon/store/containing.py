@@ -9,6 +9,7 @@ from contextlib import suppress
 from unicodedata import normalize
 
 from tenon.base.errors import TenonError
+from tenon.base.lean import parse
 from tenon.base.text import words
 from tenon.store.forgotten import INSTEAD
 
@@ -39,6 +40,12 @@ IN_SESSIONS = "SELECT 'where:' || id, folder || char(10) || branch FROM session"
 IN_PLACES = "SELECT 'place:' || path, path FROM place"
 IN_FEEDS = "SELECT 'feed:' || path, path FROM feed"
 IN_REPOSITORIES = "SELECT 'repository:' || id, key FROM repository"
+IN_CONVERSATIONS = (
+    "SELECT 'conversation:' || id, client || char(10) || folder || char(10) || reason FROM conversation "
+    "UNION ALL SELECT 'conversation:' || conversation, content FROM addition"
+)
+IN_SENT = "SELECT 'conversation:' || conversation, content FROM sent"
+IN_PIECES = "SELECT 'piece:' || id, content FROM piece"
 IN_NOTES = "SELECT note FROM deed UNION ALL SELECT DISTINCT reason FROM tombstone"
 JOURNAL_WORDS = "SELECT words FROM journal"
 
@@ -85,7 +92,7 @@ def texts(given: Sequence[str]) -> list[Text]:
 def matching(store: Store, text: str) -> list[str]:
     """What contains the text, each once: ids of memories (m…) and turns (t…), and summary:…, edge:…, task:… and the like.
 
-    Memories count with all their revisions, reasons, labels, episodes and procedures. where:… is a session's folder and
+    What the proxy keeps is conversation:… and piece:…. Memories count with all their revisions, reasons, labels, episodes and procedures. where:… is a session's folder and
     branch, damaged:… a file beside the store; journal: comes only when nothing else does, for the journal is always
     cleaned. Raises TenonError for a text under three characters.
     """
@@ -147,9 +154,13 @@ def _holds(path: str, probes: Sequence[bytes]) -> bool:
 
 
 def _everything(store: Store) -> Iterator[tuple[str, str]]:
-    for query in (IN_MEMORIES, IN_TURNS, IN_SUMMARIES, IN_EDGES, IN_TASKS, IN_HANDOFFS, IN_SESSIONS, IN_PLACES, IN_FEEDS, IN_REPOSITORIES):
+    for query in (IN_MEMORIES, IN_TURNS, IN_SUMMARIES, IN_EDGES, IN_TASKS, IN_HANDOFFS, IN_SESSIONS, IN_PLACES, IN_FEEDS, IN_REPOSITORIES, IN_CONVERSATIONS):
         for ref, stored in store.each(query):
             yield str(ref), str(stored)
+    for query in (IN_SENT, IN_PIECES):
+        for ref, stored in store.each(query):
+            # As a client printed it, who may have escaped letters that need none.
+            yield str(ref), json.dumps(parse(stored), ensure_ascii=False) if "\\u" in stored or "\\/" in stored else str(stored)
 
 
 def _plain(text: str) -> str:

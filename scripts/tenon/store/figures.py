@@ -17,6 +17,7 @@ LAST_SESSION = "SELECT name, folder, branch, started, last FROM session WHERE re
 LATEST_EVENTS = "SELECT event, max(at) FROM journal GROUP BY event"
 LATEST_TURN = "SELECT max(last) FROM session"
 LATEST_SUMMARY = "SELECT max(at) FROM summary"
+CONVERSATIONS = "SELECT (SELECT count(*) FROM conversation WHERE state <> 'announced'), (SELECT count(*) FROM sent), (SELECT count(*) FROM piece)"
 
 
 class Figures:
@@ -73,3 +74,9 @@ def latest(store: Store) -> dict[str, float]:
         if at is not None:
             found[name] = float(at)
     return found
+
+
+def conversations(store: Store) -> tuple[int, int, int]:
+    """How many conversations went through the proxy, how many of their messages are kept, and how many pieces of prefixes."""
+    begun, kept, pieces = store.one(CONVERSATIONS) or (0, 0, 0)
+    return int(begun), int(kept), int(pieces)

@@ -1,8 +1,8 @@
 """Forgetting: out of rows, indexes, summaries, journal and files, and it stays gone.
 
 A memory goes with all its revisions; a turn is blanked and keeps its place in the chain. What was derived from nothing
-else goes along. What remains are salted hashes that keep it from being written again (store/forgotten.py), and an audit
-line that says what was forgotten without saying it.
+else goes along, and so do the copies that the proxy keeps (store/copies.py). What remains are salted hashes that keep it
+from being written again (store/forgotten.py), and an audit line that says what was forgotten without saying it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import suppress
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.text import cut, words
-from tenon.store import exchanges, forgotten, health, index, memories
+from tenon.store import copies, exchanges, forgotten, health, index, memories, summaries
 from tenon.store.containing import damaged, in_journal_words, matching, texts
 from tenon.store.reindex import rebuild
 
@@ -33,8 +33,8 @@ __all__ = ["checkpoint", "forget", "matching", "preview", "rebuild"]
 SMALL_BYTES = 64_000_000  # a store up to this size is written anew; in a larger one freed space is overwritten only
 
 SHORTEST = 8  # characters of a turn or memory that is looked for in damaged files; a shorter one stands in any file
-OTHERS = ("task:", "handoff:", "edge:", "where:", "place:", "feed:", "repository:", "journal:", "damaged:")
-NUMBERED = ("handoff", "edge", "where", "repository")
+OTHERS = ("task:", "handoff:", "edge:", "where:", "place:", "feed:", "repository:", "journal:", "damaged:", "conversation:", "piece:")
+NUMBERED = ("handoff", "edge", "where", "repository", "conversation", "piece")
 KEPT = ("repository:", "damaged:")  # what is named and not touched
 
 TURNS_OF_SESSION = "SELECT id FROM turn WHERE session = ? AND forgotten IS NULL ORDER BY id"
@@ -71,6 +71,7 @@ SET_WHERE = "UPDATE session SET folder = ?, branch = ? WHERE id = ?"
 DROP_PLACE = "DELETE FROM place WHERE path = ?"
 DROP_FEED = "DELETE FROM feed WHERE path = ?"
 KEY = "SELECT key FROM repository WHERE id = ?"
+CONVERSATION = "SELECT name FROM conversation WHERE id = ?"
 SIZE = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 
 
@@ -109,6 +110,9 @@ def preview(store: Store, refs: Sequence[str], *, quote: bool = True) -> list[st
     lines.extend(f"{ref} was forgotten before" for ref in going.gone_before)
     lines.extend(f"{ref} came from other turns besides {turn}, and stays; name it to forget it too" for ref, turn in going.staying.items())
     lines.extend(f"the summary of session {name}, which is made anew without it" for name in going.sessions.values())
+    held = copies.count(store, _copies(store, going, ()))
+    if held:
+        lines.append(f"{held} {'copies' if held > 1 else 'copy'} in what the proxy keeps of conversations")
     lines.extend(_named(store, other, quote) for other in going.others)
     lines.extend(_named(store, f"damaged:{name}", quote) for name in damaged(store, _telling(store, going)) if f"damaged:{name}" not in going.others)
     return lines
@@ -133,6 +137,7 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
         going = _going(store, refs)
         if health.changed(store, refs):
             rebuild(store)  # the index has the words that a changed turn had; only those can be taken out of it
+        copies.take_out(store, _copies(store, going, wanted), reason, now)
         said: list[str] = []
         for memory in going.memories.values():
             said += _drop_memory(store, memory, now, reason, going.along.get(memory.ref, ""))
@@ -143,7 +148,7 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
         for session in going.sessions:
             store.execute(DROP_SUMMARY, (session,))
         for other in going.others:
-            _take_out(store, other, wanted)
+            _take_out(store, other, wanted, now)
             if not other.startswith(KEPT):
                 store.execute(ADD_DEED, (now, other.split(":", 1)[0], "text taken out" if wanted else "removed"))
         for given in texts_given:
@@ -230,6 +235,10 @@ def _named(store: Store, other: str, quote: bool) -> str:
     if kind == "damaged":
         path = os.path.join(os.path.dirname(os.path.abspath(store.path)), rest)
         return f"{path} still contains it and is kept; it is what was left of a damaged store when that was repaired, and can be deleted"
+    if kind == "conversation":
+        return f"the words in what the proxy keeps of conversation {store.value(CONVERSATION, (int(rest),)) or rest}"
+    if kind == "piece":
+        return "the words in what the proxy puts in front of conversations"
     return {"handoff": "the words in the handoff brief", "journal": "the words in the journal"}.get(kind, f"the words in the reason of link {rest}")
 
 
@@ -276,9 +285,17 @@ def _left(store: Store, rowid: int, text: str) -> bool:
     return any(store.one(STILL_INDEXED, (" OR ".join(f'"{word}"' for word in asked[at : at + 100]), rowid)) is not None for at in range(0, len(asked), 100))
 
 
-def _take_out(store: Store, other: str, wanted: Sequence[Text]) -> None:
+def _copies(store: Store, going: _Going, wanted: Sequence[Text]) -> copies.Sought:
+    told = [summary.text for number in going.sessions if (summary := summaries.of_session(store, number)) is not None]
+    return copies.Sought([(turn, going.sessions[turn.session]) for turn in going.turns.values()], going.memories, told, wanted)
+
+
+def _take_out(store: Store, other: str, wanted: Sequence[Text], now: float) -> None:
     kind, _, rest = other.partition(":")
-    if kind == "edge":
+    if kind in ("conversation", "piece"):
+        if not wanted:  # where there is a text, it has been taken out
+            copies.drop(store, kind, int(rest), now)
+    elif kind == "edge":
         row = store.one(EDGE, (int(rest),)) if wanted else None
         if row is None:
             store.execute(DROP_EDGE, (int(rest),))

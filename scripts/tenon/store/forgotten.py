@@ -1,8 +1,9 @@
 """What was forgotten stays gone: salted hashes, without the texts, by which it is known when it comes again.
 
 A turn is known by where and when it was said and by all it said, so a copy of the same transcript brings nothing back and
-the same words said another day are kept. A memory is known by its text. A text that the user named is known by its words,
-wherever they stand. The salt is the store's own, so that equal texts in two stores have nothing in common.
+the same words said another day are kept. A memory is known by its text, a block of a message that the proxy keeps by what
+it says. A text that the user named is known by its words, wherever they stand. The salt is the store's own, so that equal
+texts in two stores have nothing in common.
 """
 
 from __future__ import annotations
@@ -47,6 +48,10 @@ class Forgotten:
     def is_turn(self, *place: object) -> bool:
         """Whether a turn (repository, time, thread, role, content) is one that was forgotten, or a copy of it."""
         return self.store.value(IS, (_turn(self.salt, place),)) is not None
+
+    def is_said(self, said: str, conversation: str) -> bool:
+        """Whether a message's block that says this was forgotten; a common one only in its conversation, any other for «»."""
+        return self.store.value(IS, (_said(self.salt, said, conversation),)) is not None
 
     def is_text(self, text: str) -> bool:
         """Whether a text like this one (case and white space aside) was forgotten."""
@@ -130,6 +135,11 @@ def bury_turn(store: Store, reason: str, now: float, *place: object) -> None:
     store.execute(ADD, (_turn(_salt(store), place), 0, reason, now))
 
 
+def bury_said(store: Store, said: str, conversation: str, reason: str, now: float) -> None:
+    """Keeps a block of a message from being written again when the client sends it again; «» means in any conversation."""
+    store.execute(ADD, (_said(_salt(store), said, conversation), 0, reason, now))
+
+
 def bury_named(store: Store, text: str, reason: str, now: float) -> None:
     """Keeps a text that the user named from being written again, by itself or inside anything else."""
     bury(store, text, reason, now)
@@ -156,6 +166,10 @@ def _text(salt: str, text: str) -> bytes:
 def _turn(salt: str, place: tuple[object, ...]) -> bytes:
     repository, at, thread, role, content = place
     return _hash(salt, f"turn\n{repository}\n{at:.3f}\n{thread}\n{role}\n{content}")
+
+
+def _said(salt: str, said: str, conversation: str) -> bytes:
+    return _hash(salt, f"said\n{conversation}\n{said}")
 
 
 def _window(salt: str, words: list[str], head: int) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from hashlib import blake2b
 
 from tenon.base.lean import sqlite
 from tenon.store import db, migrate, reindex
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
 # In the order in which rows point to each other.
 TABLES = (
     "repository", "place", "session", "turn", "line", "feed", "consolidated", "summary", "memory", "revision", "lineage", "edge", "episode",
-    "procedure", "task", "handoff", "journal", "tombstone", "deed", "meta",
+    "procedure", "task", "handoff", "journal", "tombstone", "deed", "conversation", "piece", "epoch", "epoch_piece", "sent",
+    "addition", "meta",
 )  # fmt: skip
+SINCE = {"conversation": 2, "piece": 2, "epoch": 2, "epoch_piece": 2, "sent": 2, "addition": 2}  # the schema that brought a table
+VERSION = "PRAGMA user_version"
 COLUMNS = "PRAGMA table_info({})"
 FORWARDS = "SELECT {} FROM {} ORDER BY rowid"
 BACKWARDS = "SELECT {} FROM {} ORDER BY rowid DESC"
@@ -87,6 +91,8 @@ def _copy(old: sqlite.Connection, store: Store, table: str, found: Rescue) -> No
     except sqlite.Error:
         there = set()
     names = [str(row[1]) for row in store.rows(COLUMNS.format(table)) if row[1] in there]
+    if not names and old.execute(VERSION).fetchone()[0] < SINCE.get(table, 1):
+        return
     if not names:
         found.broken.append(table)
         return
@@ -97,7 +103,7 @@ def _copy(old: sqlite.Connection, store: Store, table: str, found: Rescue) -> No
         for row in _readable(old, table, columns, found):
             try:
                 saved += store.execute(add, _sound(table, names, row)).rowcount
-            except sqlite.Error:
+            except (sqlite.Error, ValueError):
                 continue  # there already, or not a row any more
     found.rows[table] = saved
 
@@ -106,14 +112,12 @@ def _readable(old: sqlite.Connection, table: str, columns: str, found: Rescue) -
     """The rows up to the first damaged page, and, where rows have numbers, those after the last one."""
     for query in (FORWARDS, BACKWARDS):
         try:
-            cursor = old.execute(query.format(columns, table))
-        except sqlite.OperationalError:
-            query, cursor = AS_IT_COMES, old.execute(AS_IT_COMES.format(columns, table))
-        except sqlite.Error:
-            break
-        try:
+            try:
+                cursor = old.execute(query.format(columns, table))
+            except sqlite.OperationalError:
+                query, cursor = AS_IT_COMES, old.execute(AS_IT_COMES.format(columns, table))
             yield from cursor
-        except sqlite.Error:
+        except sqlite.Error:  # at the first row already, where the first page is damaged
             if table not in found.broken:
                 found.broken.append(table)
             if query == AS_IT_COMES:
@@ -123,8 +127,15 @@ def _readable(old: sqlite.Connection, table: str, columns: str, found: Rescue) -
 
 
 def _sound(table: str, names: list[str], row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The row in whole letters; a turn whose content cannot be read any more is one without content, as a forgotten one is."""
+    """The row in whole letters; a turn whose content cannot be read any more is one without content, as a forgotten one is.
+
+    Raises ValueError for messages that are not, to the byte, what they were: such ones must not go upstream.
+    """
     fields = dict(zip(names, row))
+    if table == "piece" and blake2b(str(fields["content"]).encode("utf-8"), digest_size=16).hexdigest() != fields["hash"]:
+        raise ValueError("another content than was written")
+    if table == "sent" and not isinstance(json.loads(str(fields["content"]).encode("utf-8")), dict):
+        raise ValueError("not a message")
     if table == "turn":
         try:
             fields["content"].encode("utf-8")

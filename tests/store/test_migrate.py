@@ -1,0 +1,141 @@
+"""A store of an earlier version is brought up to this one with everything in it, whoever comes first."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tenon.base.errors import TenonError
+from tenon.store import archive, conversations, db, exchanges, forget, health, memories, migrate, rescue
+
+NOW = 1_796_200_000.0
+SAVED = Path(__file__).with_name("version_1.db.gz")  # written by version 0.1.0: a session of four turns, a memory, something forgotten
+
+
+@pytest.fixture()
+def old(tmp_path: Path) -> str:
+    """The path of a store of version 1."""
+    path = tmp_path / "a störe" / "tenon.db"
+    path.parent.mkdir()
+    path.write_bytes(gzip.decompress(SAVED.read_bytes()))
+    path.chmod(0o600)
+    return str(path)
+
+
+def test_the_newest_version_is_that_of_the_last_schema_file() -> None:
+    """A file that nobody applies, or a number without a file, would be found here."""
+    files = sorted(path.name for path in Path(migrate.SCHEMA).iterdir())
+
+    assert 2 == migrate.NEWEST == len(files)
+    assert [f"{number:04d}" for number in range(1, migrate.NEWEST + 1)] == [name[:4] for name in files]
+
+
+def test_a_store_of_version_1_keeps_everything(old: str) -> None:
+    """Turns, memory, what is forgotten; and the new tables are there and empty."""
+    with db.open_store(old) as store:
+        assert 2 == store.value("PRAGMA user_version")
+        assert ["Which port does the gateway use?", "Port 8443.", "And the café's queue?", "It is called «été»."] == [
+            turn.text() for turn in exchanges.session_turns(store, 1)
+        ]
+        assert (4, []) == archive.verify(store)
+        assert "The gateway listens on port 8443" == memories.get(store, "mkqwnlx2bk").text
+        assert {} == health.damaged_indexes(store)
+        assert [] == conversations.listed(store, 10)
+        begun = conversations.begin(store, name="s1", client="claude-code", folder="/home/u/widgets", repository=1, now=NOW, state="traced")
+        assert conversations.remember_sent(store, begun, 0, [("d0", b'{"role":"user","content":"the Xolotl gateway"}')])
+        assert [("d0", b'{"role":"user","content":"the [forgotten] gateway"}')] == conversations.sent(store, begun)
+    with db.open_reader(old) as store:
+        assert ["s1"] == [found.name for found in conversations.listed(store, 10)]
+
+
+def test_of_many_openers_one_brings_the_store_up(old: str) -> None:
+    """The others find it done."""
+
+    def version(_: int) -> int:
+        with db.open_store(old) as store:
+            return int(store.value("PRAGMA user_version"))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert [2] * 16 == list(pool.map(version, range(16)))
+
+
+def test_a_step_that_fails_leaves_the_version_before(old: str) -> None:
+    """Nothing of the new schema is there, and the next opening does it."""
+    con = sqlite3.connect(old)
+    con.execute("CREATE TABLE sent (in_the_way)")
+    with pytest.raises(TenonError, match="already exists"):
+        db.open_store(old)
+    assert (1, []) == (con.execute("PRAGMA user_version").fetchone()[0], con.execute("SELECT name FROM sqlite_master WHERE name = 'conversation'").fetchall())
+    con.execute("DROP TABLE sent")
+    con.close()
+
+    with db.open_store(old) as store:
+        assert (2, 4) == (store.value("PRAGMA user_version"), store.value("SELECT count(*) FROM turn"))
+
+
+def test_a_rescue_of_version_1_misses_no_table(old: str) -> None:
+    """What that version did not have is not lost."""
+    saved = rescue.rescue(old, "1", NOW)
+
+    assert [] == saved.broken
+    assert 4 == saved.rows["turn"]
+
+
+def test_a_rescue_keeps_what_the_proxy_decided_and_no_changed_byte(tmp_path: Path) -> None:
+    """Epochs and their pieces are there as before; a piece that has changed is gone, as a forgotten one is."""
+    path = str(tmp_path / "tenon.db")
+    with db.open_store(path) as store:
+        begun = conversations.begin(store, name="s1", client="claude-code", folder="/p", repository=None, now=NOW, state="traced")
+        pieces = [conversations.add_piece(store, [b'{"role":"user","content":"%s"}' % word], 1, 0) for word in (b"one", b"two")]
+        conversations.add_epoch(store, begun, why="start", skip=0, anchor="", strip=0, pieces=pieces, now=NOW)
+        conversations.remember_sent(store, begun, 0, [("d0", b'{"role":"user","content":"here"}')])
+        store.execute("UPDATE piece SET content = replace(content, 'two', 'tvo')")
+
+    saved = rescue.rescue(path, "1", NOW)
+
+    with db.open_store(path) as store:
+        found = conversations.find(store, "s1")
+        assert found is not None
+        assert [[1, 2]] == [epoch.pieces for epoch in conversations.epochs(store, found)]
+        assert ([b'{"role":"user","content":"one"}'], None) == (conversations.piece_messages(store, [1]), conversations.piece_messages(store, [2]))
+        assert [("d0", b'{"role":"user","content":"here"}')] == conversations.sent(store, found)
+    assert [] == saved.broken
+
+
+def test_a_store_that_was_brought_up_can_be_searched_and_can_forget(old: str) -> None:
+    """The indexes came along."""
+    with db.open_store(old) as store:
+        assert ["t2"] == forget.matching(store, "Port 8443.")
+        forget.forget(store, ["t2"], "wish", NOW)
+        assert [] == forget.matching(store, "Port 8443.")
+
+
+def test_a_table_whose_first_page_is_damaged_is_read_from_its_end(tmp_path: Path) -> None:
+    """What stands on the other pages is saved, and the table is named."""
+    path = tmp_path / "tenon.db"
+    with db.open_store(str(path)) as store:
+        begun = conversations.begin(store, name="s1", client="claude-code", folder="/p", repository=None, now=NOW, state="traced")
+        given = [(f"d{number}", b'{"role":"user","content":"%s %d"}' % (b"word " * 100, number)) for number in range(200)]
+        conversations.remember_sent(store, begun, 0, given)
+        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        root = int(store.value("SELECT rootpage FROM sqlite_master WHERE name = 'sent'"))
+        page = int.from_bytes(path.read_bytes()[(root - 1) * 4096 + 12 :][:2], "big")  # the offset of the first cell, which names the first leaf
+        leaf = int.from_bytes(path.read_bytes()[(root - 1) * 4096 + page :][:4], "big")
+    with path.open("r+b") as file:
+        file.seek((leaf - 1) * 4096)
+        file.write(b"\xff" * 4096)
+    saved = rescue.rescue(str(path), "1", NOW)
+
+    assert ["sent"] == saved.broken
+    assert 180 < saved.rows["sent"] < 200
+    with db.open_store(str(path)) as store:
+        found = conversations.find(store, "s1")
+        assert found is not None
+        assert ([], []) == (conversations.sent(store, found), conversations.sent_digests(store, found))
+        assert not conversations.remember_sent(store, found, 200, given[:1])
+        assert conversations.remember_sent(store, found, 0, given)
+        assert given == conversations.sent(store, found)
