@@ -57,6 +57,12 @@ def answer() -> None:
         faults.note(name, error)
 
 
+def allow(seconds: float) -> None:
+    """Gives the event so many seconds from now on, for what is known to take longer; without a door there is no limit to change."""
+    if _started:
+        _watch(_started[0], seconds)
+
+
 def _handler(module: str) -> Any:
     # Only what the event needs is imported: a prompt does not pay for the archive.
     return __import__("hooks." + module, fromlist=["answer"]).answer

@@ -9,29 +9,60 @@ from hooks import where
 from hooks.door import Answer
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
-from tenon.base.lean import sqlite
+from tenon.base.lean import parse, sqlite
 from tenon.base.text import wide_length
-from tenon.recall import injection
-from tenon.recall.recall import recall
-from tenon.store import db, journal, places
+from tenon.recall import offer
+from tenon.store import db, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from tenon.base.settings import Settings
-    from tenon.recall.recall import Hit
+    from tenon.recall.offer import Offer
     from tenon.store.db import Store
 
 SEARCH_S = 1.0  # for all queries of a prompt together
 BUSY_S = 0.15  # a prompt does not wait for another writer
 WRITE_S = 0.3  # for the journal
-LONGEST_CUE = 4000  # characters of a prompt that are looked up: its beginning and its end
-HANDED_OVER = ("procedure",)  # kinds that have their own way into the session
+STALE_S = 10.0  # the proxy touches its file every two seconds
 
 
 def answer(event: dict[str, Any]) -> Answer | None:
     """The recall for the prompt, or None when nothing fits or the prompt is not to be looked up."""
+    if not _is_unserved(time.time()):
+        return _looked_up(event)
+    message = str(__import__("hooks.revive", fromlist=["at_prompt"]).at_prompt())
+    found = _looked_up(event)
+    if message:
+        found = found or Answer()
+        found.message = message
+    return found
+
+
+def _is_unserved(now: float) -> bool:
+    """Whether the proxy is used, was not given up, and shows no sign of life: a look at its files, and at its process where that can be asked."""
+    home, once = paths.home(), "/agent/" in where.proxy()
+    try:
+        if not once:
+            os.stat(os.path.join(home, "proxy-on.json"))
+    except OSError:
+        return False
+    try:
+        with open(os.path.join(home, "proxy.json"), encoding="utf-8") as file:
+            if now - os.fstat(file.fileno()).st_mtime <= STALE_S:
+                found = parse(file.read())
+                if os.name == "posix" and isinstance(found, dict) and isinstance(found.get("pid"), int):
+                    os.kill(found["pid"], 0)
+                return False
+    except PermissionError:
+        return False
+    except OSError:
+        pass
+    return once or not os.path.exists(os.path.join(home, "proxy-direct"))
+
+
+def _looked_up(event: dict[str, Any]) -> Answer | None:
     chosen = settings.load()
     prompt = str(event.get("prompt") or "").strip()
     if not chosen.flag("inject.prompt") or not worth_a_look(prompt, int(chosen.number("inject.min_prompt"))):
@@ -66,43 +97,19 @@ def _open(path: str) -> Store:
 def _recalled(store: Store, event: dict[str, Any], prompt: str, chosen: Settings, now: float) -> Answer | None:
     session = where.session(event)
     repository = places.find(store, where.folder(event))
-    if len(prompt) > LONGEST_CUE:
-        prompt = prompt[: LONGEST_CUE // 2] + " " + prompt[-LONGEST_CUE // 2 :]
-    found = recall(
-        store,
-        prompt,
-        scope=places.scope(store, repository),
-        k=int(chosen.number("inject.hits")),
-        now=now,
-        per_day=where.per_day(chosen),
-        floor=chosen.number("recall.floor"),
-        strict=True,
-        archive=chosen.flag("recall.archive"),
-        without=HANDED_OVER,
-        not_session=session,
-        seen=journal.seen(store, session),
-    )
-    text, placed = injection.fenced([("", [_line(hit) for hit in found.hits])], int(chosen.number("inject.max_chars")))
-    if not placed:
+    found = offer.look(store, prompt, session=session, repository=repository, chosen=chosen, now=now)
+    if not found.text:
         return None
-    _record(store, session, repository, [hit for hit in found.hits if injection.names(text, hit.candidate.exchange)], found.words(), len(text), now)
-    return Answer(context=text)
+    _record(store, found, session, repository, now)
+    return Answer(context=found.text)
 
 
-def _line(hit: Hit) -> str:
-    candidate = hit.candidate
-    if candidate.tier == "archive":
-        return injection.said_line(candidate, hit.words)
-    return injection.memory_line(candidate)
-
-
-def _record(store: Store, session: str, repository: int | None, hits: list[Hit], words: list[str], chars: int, now: float) -> None:
+def _record(store: Store, found: Offer, session: str, repository: int | None, now: float) -> None:
     if not store.writable:
         return
     try:
         store.within(WRITE_S)
         store.execute("PRAGMA wal_autocheckpoint = 0")  # a prompt never pays for a checkpoint
-        told = [(hit.candidate.exchange, hit.score, hit.parts.values()) for hit in hits]
-        journal.record(store, event="prompt", session=session, repository=repository, words=words, hits=told, chars=chars, now=now)
+        offer.record(store, found, session=session, repository=repository, now=now)
     except sqlite.Error as error:
         faults.note("UserPromptSubmit", error, "the injection was made and not journalled")

@@ -1,4 +1,7 @@
-"""A session starts, goes on, is cleared or was compacted: what is known of this repository is put in front of it."""
+"""A session starts, goes on, is cleared or was compacted: what is known of this repository is put in front of it.
+
+Before anything else the proxy is seen to, where it is on: the session's first request comes right after this hook.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.digest import projects
 from tenon.recall import briefing, injection
-from tenon.store import db, journal, places
+from tenon.store import conversations, db, journal, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,11 +26,30 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 BUSY_MS = 800  # for each write: while another process holds the store the briefing must still be out in time
+LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 CATCH_UP_S = 0.35  # of leftovers of earlier sessions; the rest is read at the next start, or by `tenon import`
 
 
 def answer(event: dict[str, Any]) -> Answer | None:
-    """The briefing, or None when nothing is known yet; a message to the user when nothing can be remembered."""
+    """The briefing, or None when nothing is known yet; a message to the user when nothing can be remembered, or the proxy is not what it was."""
+    message = _served()
+    told = _informed(event)
+    if message:
+        told = told or Answer()
+        told.message = f"{message} {told.message}".strip()
+    return told
+
+
+def _served() -> str:
+    """What the user should know of the proxy, «» when it is off or well."""
+    if not where.proxy() and not os.path.exists(os.path.join(paths.home(), "proxy-on.json")):
+        return ""
+    from hooks import revive
+
+    return revive.at_start()
+
+
+def _informed(event: dict[str, Any]) -> Answer | None:
     chosen = settings.load()
     if where.is_excluded(event, chosen):
         return None
@@ -44,10 +66,23 @@ def answer(event: dict[str, Any]) -> Answer | None:
         if event.get("source") == "compact":
             _written(lambda: journal.unsee(store, where.session(event), now), "what was shown before the compaction is not shown again")
         told = _brief(store, event, chosen, now)
+        _announce(store, event, now)
     if chosen.doubt:
         told = told or Answer()
         told.message = f"Tenon keeps nothing of this session while its settings are in doubt: {chosen.doubt}. `tenon config` shows them."
     return told
+
+
+def _announce(store: Store, event: dict[str, Any], now: float) -> None:
+    """Tells the proxy, where Claude Code talks through one, that hooks see to this session, and which folder it is in."""
+    if not os.environ.get("ANTHROPIC_BASE_URL", "").startswith(LOOPBACK):
+        return
+
+    def write() -> None:
+        repository = places.settle(store, where.folder(event), now)
+        conversations.announce(store, where.session(event), folder=where.folder(event), repository=repository, now=now)
+
+    _written(write, "the proxy was not told of this session")
 
 
 def _leftovers(store: Store, event: dict[str, Any], chosen: Settings, now: float) -> None:

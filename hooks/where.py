@@ -23,6 +23,12 @@ def session(event: dict[str, Any]) -> str:
     return str(event.get("session_id") or "")
 
 
+def proxy() -> str:
+    """The address on this machine that Claude Code was told to talk to, «» when it is another one or none."""
+    url = os.environ.get("ANTHROPIC_BASE_URL", "")
+    return url if url.startswith("http://127.0.0.1:") else ""
+
+
 def agent(settings: Settings) -> str:
     """The agent whose memory this session uses. Raises TenonError for a name that is none."""
     return paths.agent_name(settings.text("agent"))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NOW = 1_796_100_000.0
 DAY_S = 86400.0
-STORE = Stored("/h/agents/default/tenon.db", exists=True, size=1000, schema=1, chain_checked=12, read_key="github.com/a/b", write_key="github.com/a/b")
+STORE = Stored("/h/agents/default/tenon.db", exists=True, size=1000, schema=2, chain_checked=12, read_key="github.com/a/b", write_key="github.com/a/b")
 WELL = Facts(
     now=NOW, version="0.1.0", python="3.11.7", python_file="/usr/bin/python3", sqlite_version="3.40.1", fts5=True, trigram=True,
     home="/h", home_problem="", exposed=[], free_bytes=10**10, store=STORE, faults=[], waiting=Waiting(), settings_problem="",

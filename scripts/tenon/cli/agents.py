@@ -23,6 +23,7 @@ HELP = "Lists the agents. Each has a memory of its own; --agent NAME, TENON_AGEN
 EXAMPLES = """
 tenon agents
 tenon --agent reviewer write "Names are British"    begins the memory of another agent
+tenon code --agent reviewer                         so does a session with it
 tenon agents --delete reviewer                      deletes all it remembers, when its name is typed again
 """
 
@@ -43,8 +44,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
         delete(options.delete, out)
         return 0
     chosen = paths.agent_name(options.agent or settings.load().text("agent"))
-    names = _names()
-    for name in names:
+    listed = names()
+    for name in listed:
         found = _described(name, chosen)
         if out.json:
             out.record(found)
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
             f"{found['memories']:,} memories, {found['turns']:,} turns, {found['sessions']:,} sessions, {context.size(found['bytes'])}"
         )  # fmt: skip
         out.line(f"{'*' if found['chosen'] else ' '} {out.styled('strong', name)}  {held}")
-    if not names:
+    if not listed:
         out.say("There is no agent yet: the first session, or `tenon write`, begins one.")
     return 0
 
@@ -85,7 +86,8 @@ def delete(agent: str, out: Out) -> None:
     out.line(f"{folder}: deleted")
 
 
-def _names() -> list[str]:
+def names() -> list[str]:
+    """The agents that have a memory, by name."""
     folder = os.path.join(paths.home(), "agents")
     try:
         found = sorted(os.listdir(folder))

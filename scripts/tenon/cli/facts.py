@@ -13,10 +13,11 @@ from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.repository import identify
+from tenon.cli import standing
 from tenon.cli.importing import planned
 from tenon.digest import projects
 from tenon.store import db, feeds, figures, health, migrate, places
-from tenon.world import claude_settings, launcher, machine, modes, record
+from tenon.world import base_url, claude_settings, launcher, machine, modes, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class Facts:
     off: bool
     closed: list[str] = field(default_factory=list)  # what is the user's own and shut to them
     excluded: str = ""  # the folder, when archive.exclude names it or one above
+    proxy: standing.Standing | None = None
 
 
 def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, deep: bool = False) -> Facts:
@@ -162,6 +164,7 @@ def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, 
         off=bool(os.environ.get("TENON_DISABLE")),
         closed=modes.closed(here.tenon_home),
         excluded=folder if paths.lies_in(folder, settled.names("archive.exclude")) else "",
+        proxy=standing.look(here, agent),
     )
 
 
@@ -361,9 +364,10 @@ def _missing(here: Machine, chosen: dict[str, Any]) -> list[str]:
     except TenonError as error:
         return [str(error)]
     gone = [link for link in kept.links if not os.path.lexists(link)]
-    if (kept.links or kept.edits) and not launcher.is_current(here):
+    edits = [edit for edit in kept.edits if not base_url.is_ours(edit)]  # those of the proxy are looked at with it
+    if (kept.links or edits) and not launcher.is_current(here):
         gone.append(here.launcher)
-    for edit in kept.edits:
+    for edit in edits:
         value: object = chosen
         for key in edit.keys:
             value = value.get(key) if isinstance(value, dict) else None

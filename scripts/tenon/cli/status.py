@@ -6,9 +6,10 @@ import os
 import time
 
 from tenon.base import faults, paths, settings
-from tenon.cli import context
+from tenon.cli import context, standing
 from tenon.cli.main import reads
 from tenon.store import exchanges, figures, places
+from tenon.world import machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from tenon.cli.out import Out
     from tenon.store.db import Store
 
-HELP = "Shows what is stored for this repository and in all, the last session, what waits for a digest, when each hook was last seen, and recent faults."
+HELP = """Shows what is stored for this repository and in all, the last session, what waits for a digest, when each hook was last
+seen, recent faults, and how the proxy stands."""
 EXAMPLES = """
 tenon status
 tenon status --repo ~/work/api --json
@@ -39,19 +41,26 @@ def run(options: argparse.Namespace, out: Out) -> int:
         if is_excluded(options.repo or os.getcwd()):
             out.say(f"This folder is {EXCLUDED}.")
         out.say(f"Nothing is remembered yet. It will be in {paths.agent_folder(context.agent(options))}.")
+        proxy = standing.look(machine.here(), context.agent(options))
+        for line in _lined(standing.lines(proxy, time.time())) if proxy.switch or proxy.state else ():
+            out.say(line)
         return 0
     with context.reading(options) as here:
+        proxy = standing.look(machine.here(), here.agent)
+        found = facts(here.store, here.repository, here.now, excluded=here.excluded)
         if out.json:
-            out.record({"agent": here.agent, **facts(here.store, here.repository, here.now, excluded=here.excluded)})
+            out.record({"agent": here.agent, **found, "proxy": proxy.fields()})
         else:
-            for line in _told(facts(here.store, here.repository, here.now, excluded=here.excluded), here.now):
+            for line in _told(found, here.now) + _lined(standing.lines(proxy, here.now)):
                 out.line(line)
     return 0
 
 
 def lines(store: Store, folder: str, now: float) -> list[str]:
     """The status of the folder's repository, line by line."""
-    return _told(facts(store, places.find(store, folder), now, excluded=is_excluded(folder)), now)
+    agent = os.path.basename(os.path.dirname(store.path))
+    told = _told(facts(store, places.find(store, folder), now, excluded=is_excluded(folder)), now)
+    return told + _lined(standing.lines(standing.look(machine.here(), agent), now))
 
 
 def is_excluded(folder: str) -> bool:
@@ -112,6 +121,10 @@ def _told(found: dict[str, Any], now: float) -> list[str]:
         told.insert(1, ("", "Was it moved or renamed, or its remote changed? `tenon alias` joins it to what was kept (`tenon alias OLD .`)."))
     if found["settings_problem"]:
         told.append(("settings", found["settings_problem"]))
+    return _lined(told)
+
+
+def _lined(told: list[tuple[str, str]]) -> list[str]:
     return [f"{name + ':' if name else '':17}{text}" for name, text in told]
 
 

@@ -7,7 +7,7 @@ import os
 from tenon.base import paths
 from tenon.base.errors import TenonError
 from tenon.cli import agents, context, install
-from tenon.world import claude_settings, launcher, machine, record
+from tenon.world import base_url, claude_settings, daemon, launcher, machine, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tenon.world.machine import Machine
     from tenon.world.record import Record
 
-HELP = """Takes away exactly what `tenon install` wrote: the command, the keys in Claude Code's settings, its own launcher.
+HELP = """Takes away exactly what `tenon install` wrote: the command, the keys in Claude Code's settings, its own launcher. Turns the proxy off and ends it.
 What you have changed since stays. Memories stay too, unless you name the agent to purge and type its name again."""
 EXAMPLES = """tenon uninstall                ask, then take everything back
 tenon uninstall --dry-run      only say what would be taken away
@@ -50,9 +50,12 @@ def uninstall(here: Machine, options: argparse.Namespace, out: Out) -> int:
         agents.known(agent)
     if agent and not options.dry_run:
         agents.agreed(agent, out)  # before anything is taken away
-    if kept.is_empty() and not os.path.exists(kept.path):
+    proxied = os.path.exists(base_url.path()) or daemon.running() is not None
+    if kept.is_empty() and not os.path.exists(kept.path) and not proxied:
         out.line("nothing was installed by `tenon install`")
-    elif options.dry_run or out.confirm(_question(kept), options.yes):
+    elif options.dry_run or out.confirm(_question(kept, proxied=proxied), options.yes):
+        if proxied:
+            _without_proxy(here, kept, out, dry=options.dry_run)
         _take_back(here, kept, out, dry=options.dry_run)
     else:
         out.line("nothing was taken away")
@@ -65,8 +68,27 @@ def uninstall(here: Machine, options: argparse.Namespace, out: Out) -> int:
     return 0
 
 
-def _question(kept: Record) -> str:
-    things = list(dict.fromkeys(".".join(edit.keys) + " in " + edit.path for edit in kept.edits)) + list(kept.links)
+def _without_proxy(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
+    """Turns the proxy off and ends it; sessions that still talk through it are told of."""
+    if dry:
+        out.line("the proxy would be turned off and ended")
+        return
+    for line in base_url.off(here, kept):
+        out.line(line)
+    try:
+        daemon.stop()
+    except TenonError as error:
+        out.say(str(error))
+        return
+    out.line("the proxy is off and has ended; a session that talked through it cannot go on, start it anew")
+    for path in (daemon.state_path(), daemon.log_path(), daemon.log_path() + ".1"):
+        if os.path.exists(path):
+            os.remove(path)
+
+
+def _question(kept: Record, *, proxied: bool) -> str:
+    things = ["the proxy"] if proxied else []
+    things += list(dict.fromkeys(".".join(edit.keys) + " in " + edit.path for edit in kept.edits if not base_url.is_ours(edit))) + list(kept.links)
     if kept.files:
         things.append(f"{len(kept.files)} copied files")
     return "take away " + (", ".join(things) or "Tenon's launcher") + "?"

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 __all__ = [
-    "Conversation", "Epoch", "add_addition", "add_epoch", "add_piece", "additions", "altered", "begin", "bypass", "copy_epochs", "epochs", "find", "like",
+    "Conversation", "Epoch", "add_addition", "add_epoch", "add_piece", "additions", "altered", "announce", "begin", "bypass", "copy_epochs", "epochs", "find", "like",
     "listed", "piece_messages", "piece_tokens", "prune", "redacted", "remember_sent", "sent", "sent_digests", "set_trace_start", "touch", "trace_start",
 ]  # fmt: skip
 
+HOOKED = "claude-code with hooks"  # the client of a conversation that a hook announced
 KEEP_S = 30 * 86400.0
 REASON_CHARS = 300
 CLIENT_CHARS = 80
@@ -122,6 +123,11 @@ def begin(store: Store, *, name: str, client: str, folder: str, repository: int 
         if not store.execute(ADD, given).rowcount and state != "announced":
             store.execute(BEGIN_ANNOUNCED, given)
         return Conversation(store.one(BY_NAME, (given["name"],)) or ())
+
+
+def announce(store: Store, name: str, *, folder: str, repository: int | None, now: float) -> None:
+    """Notes that a session's hooks ran, so that the proxy leaves to them what they do; nothing changes for one that has begun."""
+    begin(store, name=name, client=HOOKED, folder=folder, repository=repository, now=now, state="announced")
 
 
 def touch(store: Store, conversation: Conversation, *, now: float, tokens: int, text_bytes: int, per_token: float) -> None:

@@ -1,0 +1,166 @@
+"""`tenon proxy`: every session of Claude Code through the proxy, or none; asked for in plain words, and taken back to the byte."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import time
+
+from tenon.base import paths, settings
+from tenon.base.errors import TenonError
+from tenon.cli import standing
+from tenon.cli.main import reads
+from tenon.world import base_url, claude_settings, daemon, guard, machine, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from tenon.cli.out import Out
+    from tenon.world.daemon import State
+    from tenon.world.machine import Machine
+
+HELP = """Sends every session of Claude Code through the proxy, by the base URL in your settings, or takes that back byte for byte.
+It says what that means and asks first. Hooks keep the proxy running; when it cannot run they send Claude Code to its API directly."""
+EXAMPLES = """
+tenon proxy on
+tenon proxy off        your settings as they were
+tenon proxy status
+"""
+MEANS = """With the proxy on, each new session of Claude Code begins with your past sessions in front of the model, and compaction loses nothing.
+
+- What it does: Claude Code sends its requests to a process of yours on this machine ({url}). That adds past messages, word for word, and
+  sends them on to {upstream}. Requests of other kinds, and all in case of doubt, go on as they are.
+- Your credentials go along in memory. They are not read, not stored and not logged.
+- What it costs: up to {tokens:,} tokens of past sessions are written to the prompt cache once a session, and read from it, at a tenth of
+  the price, with every request. `tenon config proxy.trace_tokens` makes it less.
+- Anthropic's terms: it documents gateways between Claude Code and its API, and does not endorse or check any; its gateway rules ask that
+  request bodies are not rewritten, which this does. With an API key you are in the clear. With a subscription login your token passes
+  through this process, yours alone; the terms forbid others to handle such tokens for you, and are silent on your own machine. In doubt
+  leave it off: hooks and tools need none of this.
+- Claude Code changes behind any base URL of your own: Remote Control is off, and so is fine-grained streaming of tool calls. Tool search
+  would be off in older versions; ENABLE_TOOL_SEARCH=true is set along with the URL, as the proxy passes on what that needs.
+- In {settings} it sets env.ANTHROPIC_BASE_URL and adds a hook that lets Claude Code reach its API should the plugin be gone.
+  `tenon proxy off` takes all of that back."""
+PROOF_S = 20.0
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's own arguments."""
+    parser.add_argument("what", choices=("on", "off", "status"), nargs="?", default="status", help="status when it is not said")
+    parser.add_argument("--yes", action="store_true", help="with on: agree, after reading what it means")
+    reads(parser)
+
+
+def run(options: argparse.Namespace, out: Out) -> int:
+    """0 when it is as it was asked to be."""
+    here = machine.here()
+    if options.what == "on":
+        return _on(here, options, out)
+    if options.what == "off":
+        return _off(here, out)
+    agent = paths.agent_name(options.agent or settings.load().text("agent"))
+    found = standing.look(here, agent)
+    if out.json:
+        out.record(found.fields())
+        return 0
+    for label, text in standing.lines(found, time.time()):
+        out.line(f"{label + ':' if label else '':15}{text}")
+    for name, state, said, way in standing.findings(found):
+        if state != "ok":
+            out.say(f"{name}: {said}. Mend: {way}")
+    return 0
+
+
+def _on(here: Machine, options: argparse.Namespace, out: Out) -> int:
+    chosen = claude_settings.read(here.settings)
+    _allowed(here, chosen)
+    kept = record.load(here.tenon_home)
+    port = int(settings.load().number("proxy.port"))
+    address = standing.wanted(here)
+    now = base_url.load()
+    if now is not None and _is_as_left(now, port, here):
+        state = _started(port, address)
+        guard.write()
+        base_url.through()
+        out.line(f"The proxy is on already, at {state.url}.")
+        return 0
+    out.line(
+        MEANS.format(
+            url=daemon.address(port), upstream=standing.shown(address), tokens=int(settings.load().number("proxy.trace_tokens")), settings=here.settings
+        )
+    )
+    if not out.confirm("\nTurn it on?", options.yes):
+        out.line("Nothing was changed.")
+        return 0
+    state = _started(port, address)
+    _prove(state)
+    if now is not None:
+        base_url.off(here, kept)  # somebody has changed what it did, or the port is another
+        address = standing.wanted(here)
+        if not standing.is_for(state, address):
+            state = _started(port, address)
+    base_url.on(here, kept, state.url, address)
+    out.line(f"\nOn. New sessions of Claude Code talk to {state.url}; one that runs does so from its next request. Off again: tenon proxy off")
+    return 0
+
+
+def _off(here: Machine, out: Out) -> int:
+    kept = record.load(here.tenon_home)
+    if not os.path.exists(base_url.path()) and not any(base_url.is_ours(edit) for edit in kept.edits):
+        out.line("The proxy is not on.")
+        return 0
+    for line in base_url.off(here, kept):
+        out.line(line)
+    out.line("Off: new sessions talk to the API directly.")
+    if daemon.running() is not None:
+        out.line("Sessions that run keep the address until they end, so the proxy goes on running; `tenon stop` ends it when they have.")
+    return 0
+
+
+def _allowed(here: Machine, chosen: dict[str, Any]) -> None:
+    """Raises TenonError where nothing would come of it, or nobody would keep the proxy running."""
+    once = "`tenon code` starts the proxy and one session behind it"
+    cloud = standing.cloud(chosen)
+    if cloud:
+        raise TenonError(f"Claude Code is set to {cloud}, and takes no base URL then; hooks and tools of Tenon work all the same")
+    if chosen.get("disableAllHooks") is True:
+        raise TenonError(f"disableAllHooks is set in {here.settings}, so nobody would start the proxy for a session; {once}")
+    if not machine.is_installed(here, chosen):
+        raise TenonError(
+            f"the plugin is not installed and enabled, and it is its hooks that keep the proxy running; {once}. `tenon install` says how to install it"
+        )
+    if os.environ.get("TENON_DISABLE"):
+        raise TenonError("TENON_DISABLE is set, which switches off the hooks that keep the proxy running; unset it first")
+
+
+def _is_as_left(now: base_url.Switch, port: int, here: Machine) -> bool:
+    """Whether all that turning it on did is still there."""
+    found = base_url.value(now.settings)
+    value_holds = found == now.url or (base_url.why_direct() is not None and found == now.upstream)
+    return now.port == port and now.settings == here.settings and value_holds and guard.entry(now.upstream) in base_url.entries(now.settings)
+
+
+def _started(port: int, address: str) -> State:
+    """A proxy on that port that sends to that address; one that does otherwise is ended first."""
+    state = daemon.running()
+    if state is not None and (state.port != port or not standing.is_for(state, address)):
+        daemon.stop()
+    return daemon.start(port, upstream=address)
+
+
+def _prove(state: State) -> None:
+    """One request goes through and is answered. Raises TenonError."""
+    door = http.client.HTTPConnection("127.0.0.1", state.port, timeout=PROOF_S)
+    try:
+        door.request("HEAD", "/")
+        status = door.getresponse().status
+    except (OSError, http.client.HTTPException) as error:
+        raise TenonError(f"a request through the proxy was not answered ({type(error).__name__}), so nothing was changed; `tenon logs` shows more") from error
+    finally:
+        door.close()
+    if status >= 500:
+        raise TenonError(
+            f"{standing.shown(state.upstream)} cannot be reached through the proxy (it answered {status}), so nothing was changed; `tenon logs` shows more"
+        )

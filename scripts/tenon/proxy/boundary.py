@@ -1,0 +1,380 @@
+"""Where a conversation's prefix comes from and when it changes: at its start, after the client's compaction, at the budget.
+
+Between two boundaries nothing here decides anything: the epoch that fits the request is looked up, and that is all.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+
+from tenon.base import paths
+from tenon.base.redact import redact
+from tenon.store import conversations, past, places
+from tenon.wire import budget, compaction, edit, identity, route, trace
+from tenon.wire.spans import printed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from tenon.base.settings import Settings
+    from tenon.store.conversations import Conversation, Epoch
+    from tenon.store.db import Store
+    from tenon.store.exchanges import Session, Turn
+    from tenon.wire.body import Body
+
+WINDOW_SHARE = 0.75  # of a model's window: below where Claude Code compacts by itself
+HELD = 50_000  # digests kept in memory
+IMAGES = 8  # brought back at most: with those of the client it must stay under 20, above which the API has other limits
+
+
+class Digests:
+    """Digests of messages by their bytes, so that a long conversation is not parsed anew for each request."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, str] = {}
+
+    def of(self, message: bytes) -> str:
+        """The message's digest."""
+        key = blake2b(message, digest_size=16).digest()
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= HELD:
+                self._known.clear()
+            found = self._known[key] = identity.digest(message)
+        return found
+
+
+class Request:
+    """One request on its way: whose, of which session of Claude Code («» for other clients), and its body."""
+
+    __slots__ = ("agent", "session", "client", "body", "now", "digests", "_seen")
+
+    def __init__(self, agent: str, session: str, client: str, body: Body, now: float, digests: Digests) -> None:
+        self.agent = agent
+        self.session = session
+        self.client = "claude-code" if session else client.split("/", 1)[0].strip()[:40] or "unknown"
+        self.body = body
+        self.now = now
+        self.digests = digests
+        self._seen: list[str] = []
+
+    def first(self, count: int) -> list[str]:
+        """The digests of the client's first `count` messages."""
+        while len(self._seen) < min(count, len(self.body.messages)):
+            self._seen.append(self.digests.of(self.body.slice(len(self._seen))))
+        return self._seen[:count]
+
+    def opening(self) -> str:
+        """What a conversation without a session's name is known by at its start."""
+        return self.first(1)[0]
+
+
+class Wire:
+    """The parts that a request goes upstream as: the prefix, how many of the client's messages it stands for, and what is changed."""
+
+    __slots__ = ("body", "epoch", "prefix", "changes", "why", "instruction", "weight")
+
+    def __init__(self, body: Body, epoch: Epoch | None, prefix: list[bytes], why: str) -> None:
+        self.body = body
+        self.epoch = epoch
+        self.prefix = prefix
+        self.changes: dict[int, bytes] = {}
+        self.why = why
+        self.instruction = compaction.is_instruction(body)
+        self.weight = 0  # bytes of text in all but the prefix
+
+    @property
+    def skip(self) -> int:
+        """How many of the client's messages the prefix stands for."""
+        return self.epoch.skip if self.epoch else 0
+
+    def bytes(self) -> bytes:
+        """The request as it goes upstream."""
+        if not self.prefix and not self.changes and not self.skip:
+            return self.body.raw
+        prefix = list(self.prefix)
+        lane = edit.lane(self.body, self.skip) if prefix else ""
+        if lane:
+            prefix[-1] = edit.marked(prefix[-1], lane)
+        return edit.splice(self.body, self.skip, prefix, self.changes)
+
+
+def find(store: Store, request: Request) -> Conversation | None:
+    """The conversation that a request belongs to, or None when it is new."""
+    if request.session:
+        return conversations.find(store, request.session)
+    digests = request.first(len(request.body.messages))
+    if len(digests) == 1:
+        return None
+    found = conversations.like(store, digests)
+    if found is None:
+        # The second request of a conversation whose first answer the client gives back in its own form.
+        found = conversations.like(store, digests[:1])
+        if found is not None and found.requests > 1:
+            found = None
+    return found
+
+
+def begin(store: Store, request: Request, announced: Conversation | None, chosen: Settings, most: int) -> Conversation | None:
+    """The new conversation with its first epoch, or None when its folder is excluded and nothing is kept of it."""
+    folder = announced.folder if announced else route.folder(request.body) if request.session else ""
+    if folder and paths.lies_in(folder, chosen.names("archive.exclude")):
+        return None
+    repository = announced.repository if announced else places.find(store, folder) if folder else None
+    name = request.session or f"{request.client}:{request.opening()[:12]}:{request.now:.3f}"
+    parent = None
+    began_elsewhere = any(message.role == "assistant" for message in request.body.messages) or compaction.is_summary(request.body.slice(0))
+    if began_elsewhere and request.session:
+        parent = conversations.like(store, request.first(len(request.body.messages)))
+    client = announced.client if announced else request.client
+    with store.transaction():
+        made = conversations.begin(
+            store,
+            name=name,
+            client=client,
+            folder=folder,
+            repository=repository,
+            now=request.now,
+            state="plain" if began_elsewhere and (parent is None or parent.state != "traced") else "traced",
+            reason="began without the proxy" if began_elsewhere and (parent is None or parent.state != "traced") else "",
+        )
+        if parent is not None:
+            conversations.copy_epochs(store, parent, made)
+        elif not began_elsewhere:
+            pieces = _trace(store, request, repository, chosen, most)
+            conversations.add_epoch(store, made, why="start", skip=0, anchor="", strip=0, pieces=pieces, now=request.now)
+        if not request.session:
+            conversations.remember_sent(store, made, 0, [(request.opening(), edit.unmarked(request.body.slice(0)))])
+    return made
+
+
+def _trace(store: Store, request: Request, repository: int | None, chosen: Settings, most: int) -> list[int]:
+    size = min(int(chosen.number("proxy.trace_tokens")), most - int((len(request.body.raw)) / budget.PER_TOKEN))
+    if size <= 0:
+        return []
+    scope = None if chosen.text("proxy.scope") != "repository" else places.scope(store, repository)
+    key = "everywhere" if scope is None else ",".join(map(str, scope))
+    start = conversations.trace_start(store, key)
+
+    def composed(first: int, tokens: int) -> trace.Trace:
+        found = past.newest(store, repositories=scope, without=[request.session], folders_out=chosen.names("archive.exclude"))
+        return trace.compose(_since(found, first), budget_tokens=tokens, result_chars=int(chosen.number("proxy.result_chars")), images=IMAGES)
+
+    # The beginning stays where it is until the budget is reached, and then moves in one large step: sessions that follow each
+    # other begin with the same bytes, and the prompt cache of one serves the next.
+    made = composed(start, size)
+    if made.left_out or not start:
+        made = composed(0, size // 2 if made.left_out else size)
+        conversations.set_trace_start(store, key, made.oldest)
+    return [conversations.add_piece(store, made.messages, made.tokens, made.images)] if made.messages else []
+
+
+def _since(found: Iterator[tuple[Session, list[Turn]]], first: int) -> Iterator[tuple[Session, list[Turn]]]:
+    here = 0
+    older = False
+    for session, turns in found:
+        if session.id != here and older:
+            return
+        older = turns[0].id < first
+        if older and session.id != here:
+            return  # the newest exchange of this session, and so all that follows, is older
+        here = session.id
+        if not older:
+            yield session, turns
+
+
+def compose(store: Store, request: Request, conversation: Conversation, most: int) -> Wire:
+    """What goes upstream; begins a new epoch when the client has compacted or the budget is reached."""
+    body = request.body
+    epochs = conversations.epochs(store, conversation)
+    if conversation.state == "bypassed":
+        wire = Wire(body, None, [], f"bypassed: {conversation.reason}")
+        _strip(wire, epochs[0].strip if epochs else 0)
+        return wire
+    epoch = _matching(epochs, request.first)
+    why = "traced"
+    if compaction.is_summary(body.slice(0)) and (epoch is None or not epoch.skip):
+        undone = _undo(store, request, conversation, epochs)
+        if undone is not None:
+            epoch, why = undone, "compaction undone"
+    if epoch is None:
+        return Wire(body, None, [], "no epoch fits")
+    prefix = conversations.piece_messages(store, epoch.pieces)
+    if prefix is None:  # something in it was forgotten
+        epoch = conversations.add_epoch(store, conversation, why="forgotten", skip=0, anchor="", strip=len(body.messages), pieces=[], now=request.now)
+        prefix, why = [], "something was forgotten"
+    wire = Wire(body, epoch, prefix, why)
+    full = _tokens(store, conversation, wire)
+    if full > most:
+        cut = _cut(store, request, conversation, wire, most)
+        if cut is not None:
+            wire = Wire(body, cut, conversations.piece_messages(store, cut.pieces) or [], "cut to the budget")
+            _tokens(store, conversation, wire)
+    _strip(wire, epoch.strip if wire.epoch is epoch else wire.epoch.strip if wire.epoch else 0)
+    return wire
+
+
+def _matching(epochs: Sequence[Epoch], first: Any) -> Epoch | None:
+    """The newest epoch whose replaced messages are those that the request begins with."""
+    for epoch in epochs:
+        digests = first(epoch.skip)
+        if len(digests) == epoch.skip and identity.anchor(digests) == epoch.anchor:
+            return epoch
+    return None
+
+
+def _undo(store: Store, request: Request, conversation: Conversation, epochs: Sequence[Epoch]) -> Epoch | None:
+    sent = conversations.sent(store, conversation)
+    base = _matching(epochs, lambda count: [digest for digest, _ in sent[:count]])
+    if base is None or not sent:
+        return None
+    undone = compaction.undo(request.body, sent)
+    if undone is None:
+        return None
+    kept = [*_still_bound(sent[base.skip :], base.strip - base.skip), *undone.extra]
+    weight, images = _weight(kept)
+    size = budget.tokens(weight, images, conversation.per_token or budget.PER_TOKEN)
+    anchor = identity.anchor(request.first(undone.skip))
+    with store.transaction():
+        pieces = [*base.pieces, conversations.add_piece(store, kept, size, images)]
+        return conversations.add_epoch(
+            store, conversation, why="compaction", skip=undone.skip, anchor=anchor, strip=undone.strip, pieces=pieces, now=request.now
+        )
+
+
+def _still_bound(sent: Sequence[tuple[str, bytes]], strip: int) -> list[bytes]:
+    """The messages as kept, thinking only where everything before it is still what it was: a secret taken out changes that."""
+    kept: list[bytes] = []
+    changed = False
+    for number, (_, message) in enumerate(sent):
+        changed = changed or conversations.altered(message)
+        if changed or number < strip:
+            message = edit.without_thinking(message)
+        if message:
+            kept.append(message)
+    return kept
+
+
+def _cut(store: Store, request: Request, conversation: Conversation, wire: Wire, most: int) -> Epoch | None:
+    """A new epoch that keeps the newest exchanges in half of the budget, or None when nothing can leave."""
+    body = request.body
+    here = route.newest_prompt(body, wire.skip)
+    older = [*wire.prefix, *(body.slice(number) for number in range(wire.skip, here))]
+    per_token = conversation.per_token or budget.PER_TOKEN
+    weight, images = _overhead(body), 0
+    for number in range(here, len(body.messages)):
+        more, pictures = budget.weight(body.messages[number].value)
+        weight, images = weight + more, images + pictures
+    cut = budget.cut(older, max(0, most // 2 - budget.tokens(weight, images, per_token)), per_token)
+    if not cut.left_out:
+        return None
+    size, pictures = _weight(cut.kept)
+    strip = len(body.messages) if route.thinks_adaptively(body) else 0
+    anchor = identity.anchor(request.first(here))
+    with store.transaction():
+        pieces = [conversations.add_piece(store, cut.kept, budget.tokens(size, pictures, per_token), pictures)]
+        return conversations.add_epoch(store, conversation, why="budget", skip=here, anchor=anchor, strip=strip, pieces=pieces, now=request.now)
+
+
+def _tokens(store: Store, conversation: Conversation, wire: Wire) -> int:
+    """The estimated tokens of the whole request; sets the wire's weight."""
+    weight, images = _overhead(wire.body), 0
+    for number in range(wire.skip, len(wire.body.messages)):
+        more, pictures = budget.weight(wire.body.messages[number].value)
+        weight, images = weight + more, images + pictures
+    wire.weight = weight
+    per_token = conversation.per_token or budget.PER_TOKEN
+    held = conversations.piece_tokens(store, wire.epoch.pieces) if wire.epoch else 0
+    return held + budget.tokens(weight, images, per_token)
+
+
+def _overhead(body: Body) -> int:
+    return len(body.raw) - (body.closing - body.opening)
+
+
+def _weight(messages: Sequence[bytes]) -> tuple[int, int]:
+    weight = images = 0
+    for message in messages:
+        more, pictures = budget.weight(json.loads(message))
+        weight, images = weight + more, images + pictures
+    return weight, images
+
+
+def _strip(wire: Wire, strip: int) -> None:
+    for number in range(wire.skip, min(strip, len(wire.body.messages))):
+        if wire.body.messages[number].role == "assistant":
+            raw = wire.body.slice(number)
+            bare = edit.without_thinking(raw)
+            if bare != raw:
+                wire.changes[number] = bare
+
+
+def without_thinking(body: Body) -> tuple[bytes, int]:
+    """The request without any thinking in its messages, and how many messages those are."""
+    wire = Wire(body, None, [], "")
+    _strip(wire, len(body.messages))
+    return wire.bytes(), len(body.messages)
+
+
+def bypass(store: Store, conversation: Conversation, reason: str, strip: int, now: float) -> None:
+    """From now on the conversation is relayed; thinking in its first `strip` messages stays out, as it is bound to what is gone."""
+    with store.transaction():
+        if strip:
+            conversations.add_epoch(store, conversation, why="bypassed", skip=0, anchor="", strip=strip, pieces=[], now=now)
+        conversations.bypass(store, conversation, reason, now)
+    conversation.state = "bypassed"
+    conversation.reason = reason
+
+
+def remember(store: Store, request: Request, conversation: Conversation, wire: Wire, reply: dict[str, Any] | None) -> int:
+    """Notes what the client has sent and, with `reply`, the answer; gives the index of the first message that is new."""
+    body = request.body
+    count = len(body.messages)
+    digests = request.first(count)
+    messages = [(digests[number], number) for number in range(count)]
+    known = conversations.sent_digests(store, conversation)
+    first = 0
+    while first < min(count, len(known)) and known[first] == digests[first]:
+        first += 1
+    rows = [(digest, edit.unmarked(body.slice(number))) for digest, number in messages[first:]]
+    if wire.instruction:
+        before = conversations.sent(store, conversation)[count - 1 : count]
+        kept = compaction.kept_of_instruction(body.slice(count - 1), before[0][1] if before else None)
+        first = min(first, count - 1)
+        rows = [(digest, edit.unmarked(body.slice(number))) for digest, number in messages[first:-1]]
+        if kept:
+            rows.append((request.digests.of(kept), edit.unmarked(kept)))
+    if reply is not None:
+        answer = printed({"role": "assistant", "content": reply.get("content", [])})
+        rows.append((identity.digest(answer), answer))
+    conversations.remember_sent(store, conversation, first, rows)
+    return first
+
+
+def measured(store: Store, request: Request, conversation: Conversation, wire: Wire, reply: dict[str, Any]) -> None:
+    """Takes what the API counted as the measure of the next estimate."""
+    usage = reply.get("usage") or {}
+    total = sum(int(usage.get(name) or 0) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
+    per_token = conversation.per_token or 0.0
+    held = conversations.piece_tokens(store, wire.epoch.pieces) if wire.epoch else 0
+    if total > held and wire.weight:
+        now = min(6.0, max(1.0, wire.weight / (total - held)))
+        per_token = now if not per_token else 0.7 * per_token + 0.3 * now
+    conversations.touch(store, conversation, now=request.now, tokens=total, text_bytes=wire.weight, per_token=per_token)
+
+
+def limit(most: int, model: str) -> int:
+    """The most tokens of a request: what the user allows, and less where the model's window is small."""
+    return min(most, int(budget.window(model) * WINDOW_SHARE))
+
+
+def said(answer: bytes, status: int) -> str:
+    """What the API said in a refusal, short and without secrets."""
+    try:
+        message = json.loads(answer)["error"]["message"]
+    except (ValueError, KeyError, TypeError):
+        message = ""
+    return redact(str(message))[:200] or f"status {status}"

@@ -1,0 +1,213 @@
+"""What goes upstream for each request: the client's own bytes behind the prefix that its conversation has, or just the bytes.
+
+The wire form follows from the request and from what the store holds (`tenon.wire` explains it), so it is the same after
+a restart. Whatever goes wrong in here, the request is relayed as it came.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+from tenon.base import faults, paths, settings
+from tenon.base.errors import TenonError
+from tenon.proxy import boundary, speaking
+from tenon.proxy.boundary import Request
+from tenon.store import conversations, db
+from tenon.wire import body as bodies
+from tenon.wire import route
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from tenon.base.settings import Settings
+    from tenon.store.conversations import Conversation
+    from tenon.wire.stream import Reader
+
+BUSY_S = 0.5  # a request does not wait longer for another writer
+SHOWN = 20  # conversations in `tenon status`
+PRUNE_S = 3600.0
+
+
+class Plan:
+    """What is sent for a request, and what is to be done with the answer.
+
+    `why` says it in a few words for the log. `watch` asks for the answer to be read along. The pipe calls `refused`
+    with a 400 or 413 that a rewritten request got, `answered` after the last byte of a whole answer went to the client,
+    and `abandoned` when there is no whole answer.
+    """
+
+    __slots__ = ("body", "rewritten", "why", "watch", "_refused", "_answered")
+
+    def __init__(
+        self,
+        body: bytes,
+        why: str,
+        *,
+        rewritten: bool = False,
+        refused: Callable[[int, bytes], Plan | None] | None = None,
+        answered: Callable[[int, Reader], None] | None = None,
+    ) -> None:
+        self.body = body
+        self.rewritten = rewritten
+        self.why = why
+        self.watch = answered is not None
+        self._refused = refused
+        self._answered = answered
+
+    def refused(self, status: int, answer: bytes) -> Plan | None:
+        """What to send instead, once; None: the refusal is the client's to see."""
+        return self._refused(status, answer) if self._refused else None
+
+    def answered(self, status: int, reader: Reader) -> None:
+        """Notes a whole answer. Never raises."""
+        if self._answered is None:
+            return
+        try:
+            self._answered(status, reader)
+        except Exception as error:  # noqa: BLE001 - the client has its answer; what could not be noted is visible in doctor
+            faults.note("proxy", error, "the answer was relayed and not noted")
+
+    def abandoned(self) -> None:
+        """There is nothing to note: a torn answer is no turn."""
+
+
+class Rewriter:
+    """Plans requests for all agents of this home; safe to call from many threads."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.time, max_context: int = 0) -> None:
+        self.clock = clock
+        self.max_context = max_context
+        self.digests = boundary.Digests()
+        self._locks: dict[tuple[str, str], threading.RLock] = {}
+        self._guard = threading.Lock()
+        self._pruned = 0.0
+
+    def plan(self, agent: str, target: str, headers: Mapping[str, str], raw: bytes) -> Plan:
+        """The plan for a request. Headers have lower-case names. Never raises."""
+        why = route.relayed(target, headers)
+        if why:
+            return Plan(raw, why)
+        try:
+            body = bodies.parse(raw)
+        except bodies.Unreadable:
+            return Plan(raw, "not understood")
+        claude = route.SESSION in headers
+        why = route.unsuited(body, claude)
+        if why:
+            return Plan(raw, why)
+        try:
+            return self._conversation(agent, headers, body)
+        except Exception as error:  # noqa: BLE001 - the one broad catch: a request goes through, whatever is wrong in here
+            faults.note("proxy", error, "the request was relayed as it came")
+            return Plan(raw, "a fault of ours, noted")
+
+    def status(self) -> list[dict[str, Any]]:
+        """The latest conversations of all agents, newest first, as plain data."""
+        found: list[dict[str, Any]] = []
+        for agent in agents():
+            try:
+                with db.open_reader(paths.store_path(agent)) as store:
+                    found += [{"agent": agent, **told(row)} for row in conversations.listed(store, SHOWN)]
+            except TenonError:
+                continue
+        return sorted(found, key=lambda one: -float(one["last"]))[:SHOWN]
+
+    def _conversation(self, agent: str, headers: Mapping[str, str], body: bodies.Body) -> Plan:
+        chosen = settings.load()
+        request = Request(agent, headers.get(route.SESSION, ""), headers.get("user-agent", ""), body, self.clock(), self.digests)
+        with db.open_store(paths.store_path(agent), busy_s=BUSY_S) as store, self._lock(agent, request.session or request.opening()):
+            conversation = boundary.find(store, request)
+            if conversation is None or conversation.state == "announced":
+                conversation = boundary.begin(store, request, conversation, chosen, self._limit(chosen, body))
+            if conversation is None:
+                return Plan(body.raw, "excluded folder")
+            if conversation.state == "plain":
+                return Plan(body.raw, conversation.reason)
+            wire = boundary.compose(store, request, conversation, self._limit(chosen, body))
+            if conversation.state == "traced":
+                speaking.speak(store, request, conversation, wire, chosen)
+            if wire.instruction:
+                # The compaction's answer is the client's; what it is about is noted before the next request can come.
+                boundary.remember(store, request, conversation, wire, None)
+        return self._planned(request, conversation, wire)
+
+    def _planned(self, request: Request, conversation: Conversation, wire: boundary.Wire) -> Plan:
+        raw = request.body.raw
+        sent = wire.bytes()
+        rewritten = sent != raw
+
+        def answered(status: int, reader: Reader) -> None:
+            reply = reader.message() if status == 200 and reader.complete else None
+            if reply is not None:
+                self._note(request, conversation, wire, reply)
+
+        def refused(status: int, answer: bytes) -> Plan | None:
+            return self._without_us(request, conversation, boundary.said(answer, status), answered)
+
+        return Plan(sent, wire.why, rewritten=rewritten, refused=refused if rewritten else None, answered=answered)
+
+    def _without_us(self, request: Request, conversation: Conversation, reason: str, answered: Callable[[int, Reader], None]) -> Plan:
+        """The client's original after a refusal; when that is accepted the conversation is left alone from then on."""
+        raw = request.body.raw
+        bare, count = boundary.without_thinking(request.body)
+
+        def accepted(status: int, reader: Reader) -> None:
+            if status == 200:
+                self._bypass(request, conversation, reason, 0)
+                answered(status, reader)
+
+        def accepted_bare(status: int, reader: Reader) -> None:
+            if status == 200:
+                self._bypass(request, conversation, reason, count)
+                answered(status, reader)
+
+        def refused(status: int, answer: bytes) -> Plan | None:
+            if b"thinking" not in answer or bare == raw:
+                return None
+            # Thoughts that were had behind our prefix are bound to it: without it they go, as the client itself would let them go.
+            return Plan(bare, "sent again without us and without thinking", rewritten=True, answered=accepted_bare)
+
+        faults.note("proxy", TenonError(f"the API refused a rewritten request ({reason}); the client's own was sent"), conversation.name)
+        return Plan(raw, "sent again as it came", rewritten=True, refused=refused, answered=accepted)
+
+    def _bypass(self, request: Request, conversation: Conversation, reason: str, strip: int) -> None:
+        with db.open_store(paths.store_path(request.agent)) as store, self._lock(request.agent, conversation.name):
+            boundary.bypass(store, conversation, reason, strip, request.now)
+
+    def _note(self, request: Request, conversation: Conversation, wire: boundary.Wire, reply: dict[str, Any]) -> None:
+        with db.open_store(paths.store_path(request.agent)) as store, self._lock(request.agent, request.session or request.opening()):
+            boundary.measured(store, request, conversation, wire, reply)
+            if conversation.state == "traced" and not wire.instruction:
+                first = boundary.remember(store, request, conversation, wire, reply)
+                if not request.session:
+                    speaking.archive(store, request, conversation, first, reply)
+            if request.now - self._pruned > PRUNE_S:
+                self._pruned = request.now
+                conversations.prune(store, request.now)
+
+    def _limit(self, chosen: Settings, body: bodies.Body) -> int:
+        return boundary.limit(self.max_context or int(chosen.number("proxy.max_context")), str(body.field("model") or ""))
+
+    def _lock(self, agent: str, name: str) -> threading.RLock:
+        with self._guard:
+            if len(self._locks) > 10_000:
+                self._locks.clear()
+            return self._locks.setdefault((agent, name), threading.RLock())
+
+
+def agents() -> list[str]:
+    """The agents that have a store."""
+    try:
+        names = sorted(os.listdir(os.path.join(paths.home(), "agents")))
+    except OSError:
+        return []
+    return [name for name in names if os.path.exists(paths.store_path(name))]
+
+
+def told(conversation: Conversation) -> dict[str, Any]:
+    """A conversation as plain data for status."""
+    return {name: getattr(conversation, name) for name in ("name", "client", "folder", "state", "reason", "requests", "tokens", "began", "last")}

@@ -1,0 +1,313 @@
+"""The rules of rewriting, held over whole conversations against the strict fake: what was sent once is sent again, and nothing is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import sessions
+from bench.client import Client, Step, Turn, text_block
+from tenon.base import paths
+from tenon.proxy.rewriter import Rewriter
+from tenon.store import archive, conversations, db, forget, places
+from tests.fakes.conversation import blocks_of
+from tests.fakes.messages_api import MessagesApi
+from tests.fakes.replies import error
+from tests.fakes.signatures import trimmed
+from tests.proxy.running import Running
+
+Block = dict[str, Any]
+SETTING = sessions.setting()
+SUMMARY = [text_block("<analysis>\nwell\n</analysis>\n\n<summary>\nperiwinkle: what the summary says\n</summary>")]
+THINKING = ("thinking", "redacted_thinking")
+
+
+class Stage:
+    """A running proxy between scripted clients and the strict fake; `next` is what the fake answers."""
+
+    def __init__(self, home: Path) -> None:
+        self.next: list[Block] = []
+        self.refuse: Callable[[Any], Any] = lambda request: None
+        self.api = MessagesApi(lambda request: self.refuse(request) or {"blocks": self.next})
+        self.proxy: Running | None = None
+        self.clients: list[Client] = []
+
+    def start(self, **options: Any) -> None:
+        """A proxy as after a new start: nothing of an earlier one is in its memory."""
+        self.stop()
+        self.proxy = Running(self.api.url, Rewriter(**options))
+
+    def stop(self) -> None:
+        """Ends the proxy that runs."""
+        if self.proxy:
+            self.proxy.close()
+        self.proxy = None
+
+    def client(self, session: str, path: str = "") -> Client:
+        """A client that behaves like Claude Code."""
+        assert self.proxy
+        return self.kept(Client(self.proxy.url + path, session, SETTING, self.staged))
+
+    def kept(self, client: Client) -> Client:
+        """The client, closed in the end."""
+        self.clients.append(client)
+        return client
+
+    def staged(self, blocks: list[Block]) -> None:
+        """The model's next answer."""
+        self.next = blocks
+
+    def sent(self, session: str) -> list[list[Block]]:
+        """The messages that reached the API for a session, request by request, the refused ones too."""
+        return [request.body["messages"] for request in self.api.messages() if request.headers["X-Claude-Code-Session-Id"] == session]
+
+    def refusals(self) -> list[str]:
+        """Why the API refused a request."""
+        return [str(request.error) for request in self.api.messages() if request.status != 200]
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    """The stage with its proxy running."""
+    made = Stage(tmp_path)
+    with made.api:
+        made.start()
+        yield made
+        for client in made.clients:
+            client.close()
+        made.stop()
+
+
+def play(client: Client, turns: list[Turn], between: Callable[[], None] = lambda: None) -> None:
+    """Plays turns to their end."""
+    for turn in turns:
+        for _ in client.turn(turn):
+            between()
+
+
+def past(name: str, turns: list[Turn], folder: str, at: float = 1_790_000_000.0) -> None:
+    """A session that was archived some time ago."""
+    with db.open_store(paths.store_path("default")) as store, store.transaction():
+        repository = places.settle(store, folder, at)
+        number = archive.session(store, name, repository=repository, folder=folder, at=at)
+        above = ""
+        for turn in turns:
+            for message in sessions.spoken(turn):
+                at += 1
+                for block in blocks_of(message["content"]):
+                    kind = {"tool_use": "call", "tool_result": "result"}.get(block["type"], "prompt" if message["role"] == "user" else "reply")
+                    uuid = f"{name}:{at}:{len(json.dumps(block))}"
+                    source = {"call": "assistant", "reply": "assistant", "result": "tool"}.get(kind, "user")
+                    row = archive.Row(uuid=uuid, parent=above, role=message["role"], kind=kind, source=source, at=at, content=[block])
+                    archive.append(store, number, repository, [row])
+                    above = uuid
+
+
+def plain(messages: list[Block]) -> list[Block]:
+    """Messages as the API compares them, thinking included."""
+    return [{"role": m["role"], "content": [block for block in map(trimmed, blocks_of(m.get("content"))) if block is not None]} for m in messages]
+
+
+def grows(sent: list[list[Block]]) -> None:
+    """Each request begins with the one before it."""
+    for number, (before, after) in enumerate(zip(sent, sent[1:])):
+        assert plain(before) == plain(after)[: len(before)], f"request {number + 1} does not begin with request {number}"
+
+
+def thoughts(messages: list[Block]) -> int:
+    """How many thinking blocks are in the messages."""
+    return sum(block["type"] in THINKING for message in messages for block in blocks_of(message.get("content")))
+
+
+def saying(words: str, answer: str = "noted") -> Turn:
+    """A turn without tools."""
+    return Turn(words, [Step([{"type": "thinking", "thinking": "hm"}, text_block(answer)])])
+
+
+def test_thirty_turns_with_tools_and_thinking_behind_a_trace_only_grow(stage: Stage, tmp_path: Path) -> None:
+    """Nothing is refused, no thought is lost, and the trace's bytes are the same in every request, also after a new start in the middle."""
+    past("yesterday", sessions.session(3, "old", 6), str(tmp_path))
+    client = stage.client("s1")
+    turns = sessions.session(5, "new", 30)
+    play(client, turns[:15])
+    stage.start()
+    again = stage.client("s1")
+    again.messages, again.read = client.messages, client.read
+    play(again, turns[15:])
+    sent = stage.sent("s1")
+    assert [] == stage.refusals()
+    grows(sent)
+    own = next(number for number, message in enumerate(sent[0]) if "gitStatus" in json.dumps(message))
+    assert "old0" in json.dumps(sent[0][:own])
+    steps = sum(len(turn.steps) for turn in turns)
+    assert (steps, steps - 1) == (len(sent), thoughts(sent[-1]))
+    raw = [request.raw for request in stage.api.messages()]
+    start = raw[0].index(b'"messages":[') + 12
+    end = raw[0].index(b'{"role":"user","content":[{"type":"text","text":"<system-reminder>\\nAs you')
+    assert all(raw[0][start:end] == later[start:end] for later in raw)
+
+
+def test_the_first_request_has_at_most_four_markers_and_one_at_the_traces_end(stage: Stage, tmp_path: Path) -> None:
+    """The client's three and ours."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    play(stage.client("s1"), [saying("good morning")])
+    body = stage.api.messages()[0].body
+    assert 4 == json.dumps(body).count('"cache_control"')
+    own = next(number for number, message in enumerate(body["messages"]) if "gitStatus" in json.dumps(message))
+    assert "cache_control" in body["messages"][own - 1]["content"][-1]
+
+
+def test_a_compaction_changes_nothing_on_the_wire(stage: Stage, tmp_path: Path) -> None:
+    """After it the request begins with what was sent before; the summary is not in it; twice; and no thought is lost."""
+    past("yesterday", sessions.session(3, "old", 3), str(tmp_path))
+    client = stage.client("s1")
+    play(client, sessions.session(5, "new", 4))
+    before = stage.sent("s1")[-1]
+    client.compact(SUMMARY)
+    play(client, sessions.session(6, "later", 2))
+    first = stage.sent("s1")[len(stage.sent("s1")) - sum(len(t.steps) for t in sessions.session(6, "later", 2))]
+    assert [] == stage.refusals()
+    assert plain(before) == plain(first)[: len(before)]
+    assert "being continued from a previous conversation" not in json.dumps(first)
+    assert "periwinkle" not in json.dumps(first)
+    client.compact(SUMMARY)
+    stage.start()
+    again = stage.client("s1")
+    again.messages, again.waiting = client.messages, client.waiting
+    play(again, [saying("what was it about?")])
+    last = stage.sent("s1")[-1]
+    assert [] == stage.refusals()
+    assert plain(first) == plain(last)[: len(first)]
+    asked = [m for m in stage.sent("s1") if "CRITICAL: Respond with TEXT ONLY" not in json.dumps(m[-1])]
+    grows(asked)
+    assert thoughts(last) == sum(len(turn.steps) for turn in [*sessions.session(5, "new", 4), *sessions.session(6, "later", 2)])
+
+
+def test_a_secret_in_the_conversation_is_gone_after_its_compaction_and_nothing_is_refused(stage: Stage) -> None:
+    """What is kept to undo a compaction is redacted; thinking after the changed words goes, as it is bound to them."""
+    client = stage.client("s1")
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    play(client, [saying("hello"), saying(f"the token is {secret}"), saying("go on")])
+    client.compact(SUMMARY)
+    play(client, [saying("and now?"), saying("and then?")])
+    last = json.dumps(stage.sent("s1")[-1])
+    assert [] == stage.refusals()
+    assert secret not in last
+    assert "[redacted:" in last
+    assert b"ghp_" not in b"".join(path.read_bytes() for path in Path(paths.home()).rglob("*") if path.is_file())
+
+
+def test_the_budget_holds_and_the_oldest_exchanges_leave_in_one_step(stage: Stage, tmp_path: Path) -> None:
+    """Nothing over the limit; after a cut about half is left; the gap is said in one line; nothing is refused."""
+    past("yesterday", sessions.session(3, "old", 20), str(tmp_path))
+    stage.start(max_context=60_000)
+    client = stage.client("s1")
+    play(client, sessions.session(5, "new", 24))
+    assert [] == stage.refusals()
+    sizes = [sum(v for v in (r.usage or {}).values() if isinstance(v, int)) - (r.usage or {}).get("output_tokens", 0) for r in stage.api.messages()]
+    cuts = [number for number, (before, after) in enumerate(zip(sizes, sizes[1:])) if after < before]
+    assert max(sizes) <= 60_000 * 1.1
+    assert 1 <= len(cuts) <= 4
+    last = json.dumps(stage.sent("s1")[-1])
+    assert 1 == last.count("left out here to stay within the context budget")
+
+
+def test_a_refused_rewrite_is_sent_again_as_it_came_and_the_session_is_left_alone(stage: Stage, tmp_path: Path) -> None:
+    """The user has the answer; status says why; from then on every byte is the client's."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    stage.refuse = lambda request: error("messages.3: something new") if "old0" in json.dumps(request.body["messages"]) else None
+    client = stage.client("s1")
+    play(client, [saying("one"), saying("two")])
+    assert [400, 200, 200] == [request.status for request in stage.api.messages()]
+    assert ["bypassed"] == [one["state"] for one in Rewriter().status()]
+    assert "something new" in Rewriter().status()[0]["reason"]
+
+
+def test_a_conversation_whose_rewrites_are_refused_later_loses_its_thinking_and_not_its_turn(stage: Stage, tmp_path: Path) -> None:
+    """Thoughts had behind the trace are bound to it: without it they stay out for good, and the client never sees a refusal."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    client = stage.client("s1")
+    play(client, [saying("one"), saying("two")])
+    stage.refuse = lambda request: error("messages.3: something new") if "old0" in json.dumps(request.body["messages"]) else None
+    client.setting = SETTING
+    play(client, [saying("three"), saying("four")])
+    assert [200, 200, 400, 400, 200, 200] == [request.status for request in stage.api.messages()]
+    assert 4 == sum(block["type"] == "thinking" for message in client.messages for block in blocks_of(message["content"]))
+
+
+def test_a_conversation_that_began_without_the_proxy_is_relayed(stage: Stage, tmp_path: Path) -> None:
+    """Its thinking is bound to a beginning without a trace."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    assert stage.proxy
+    direct = stage.kept(Client(stage.api.url, "s1", SETTING, stage.staged))
+    play(direct, [saying("one")])
+    client = stage.client("s1")
+    client.messages = direct.messages
+    play(client, [saying("two"), saying("three")])
+    assert [] == stage.refusals()
+    assert "old0" not in json.dumps(stage.sent("s1"))
+    assert "began without the proxy" == Rewriter().status()[0]["reason"]
+
+
+def test_a_fork_keeps_the_prefix_and_the_thoughts_of_the_session_it_came_from(stage: Stage, tmp_path: Path) -> None:
+    """Another session id, the same beginning."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    client = stage.client("s1")
+    play(client, [saying("one"), saying("two")])
+    past("between", sessions.session(4, "later", 2), str(tmp_path), at=1_795_000_000.0)
+    fork = stage.client("s2")
+    fork.messages = json.loads(json.dumps(client.messages))
+    play(fork, [saying("three")])
+    play(client, [saying("elsewhere")])
+    assert [] == stage.refusals()
+    assert plain(stage.sent("s1")[1]) == plain(stage.sent("s2")[0])[: len(stage.sent("s1")[1])]
+    assert 2 == thoughts(stage.sent("s2")[0])
+
+
+def test_a_rewind_is_a_shorter_conversation_behind_the_same_prefix(stage: Stage, tmp_path: Path) -> None:
+    """The user goes back before the second prompt and says something else."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    client = stage.client("s1")
+    play(client, [saying("one"), saying("two"), saying("three")])
+    client.messages = client.messages[:3]
+    play(client, [saying("two, otherwise")])
+    sent = stage.sent("s1")
+    assert [] == stage.refusals()
+    assert plain(sent[0]) == plain(sent[-1])[: len(sent[0])]
+
+
+def test_what_is_forgotten_leaves_the_wire_and_nothing_is_refused(stage: Stage, tmp_path: Path) -> None:
+    """The trace that held it goes, and the thoughts that were bound to it."""
+    past("yesterday", [saying("the launch code is marzipan-turbine-7")], str(tmp_path))
+    client = stage.client("s1")
+    play(client, [saying("one"), saying("two")])
+    assert "marzipan" in json.dumps(stage.sent("s1")[-1])
+    with db.open_store(paths.store_path("default")) as store:
+        forget.forget(store, forget.matching(store, "marzipan-turbine-7"), "asked", 1_796_000_000.0, ["marzipan-turbine-7"])
+        forget.checkpoint(store)
+    play(client, [saying("three"), saying("four")])
+    assert [] == stage.refusals()
+    assert "marzipan" not in json.dumps(stage.sent("s1")[-1])
+    assert [] == [path.name for path in Path(paths.home()).rglob("*") if path.is_file() and b"marzipan" in path.read_bytes()]
+
+
+def test_an_excluded_folder_is_relayed_and_leaves_nothing(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude Code names the folder it works in."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    monkeypatch.setenv("TENON_ARCHIVE_EXCLUDE", "/home/user/api")
+    play(stage.client("s1"), [saying("one")])
+    assert "old0" not in json.dumps(stage.sent("s1"))
+    with db.open_store(paths.store_path("default")) as store:
+        assert conversations.find(store, "s1") is None
+
+
+def test_each_agent_has_its_own_past(stage: Stage, tmp_path: Path) -> None:
+    """What the default agent remembers is not put in front of another's session."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    play(stage.client("s1", "/agent/work"), [saying("one")])
+    assert "old0" not in json.dumps(stage.sent("s1"))
+    assert [] == stage.refusals()
