@@ -15,7 +15,7 @@ from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.digest import projects
 from tenon.recall import briefing, injection
-from tenon.store import conversations, db, journal, places
+from tenon.store import conversations, db, feeds, journal, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def _leftovers(store: Store, event: dict[str, Any], chosen: Settings, now: float
     if not transcript or not chosen.flag("archive.enabled"):
         return
     folder = os.path.dirname(transcript)
+    _written(lambda: feeds.claim(store, os.path.realpath(transcript), now), "the transcript is not known as this agent's yet")
     try:
         if projects.grown(store, folder, (transcript,)):
             from tenon.digest import capture

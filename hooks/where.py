@@ -30,8 +30,9 @@ def proxy() -> str:
 
 
 def agent(settings: Settings) -> str:
-    """The agent whose memory this session uses. Raises TenonError for a name that is none."""
-    return paths.agent_name(settings.text("agent"))
+    """The agent whose memory this session uses: the one that the proxy's address names, else the settings'. Raises TenonError for a name that is none."""
+    _, _, named = proxy().partition("/agent/")
+    return paths.agent_name(named.split("/", 1)[0] or settings.text("agent"))
 
 
 def is_excluded(event: dict[str, Any], settings: Settings) -> bool:

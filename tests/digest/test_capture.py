@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from tenon.base import paths
 from tenon.base.lean import sqlite
-from tenon.digest import capture
-from tenon.store import archive, exchanges, feeds
+from tenon.digest import capture, importing
+from tenon.store import archive, db, exchanges, feeds
 from tenon.store.db import Store
 from tests.fakes.transcripts import Transcript
 
@@ -404,6 +405,19 @@ def test_what_earlier_sessions_left_is_caught_up(store: Store, talk: Transcript)
     assert [("s1", talk.folder)] == store.rows("SELECT name, folder FROM session")
     assert 0 == capture.catch_up(store, os.path.join(folder, "none"), now=2e9, budget_s=60).new
     assert not capture.catch_up(store, folder, now=2e9, budget_s=0).finished
+
+
+def test_a_transcript_of_another_agent_is_left_to_it(store: Store, talk: Transcript) -> None:
+    """Claude Code keeps all transcripts of a folder together; whose session it was is noted at its start."""
+    talk.prompt("the invoices are due on Friday")
+    with db.open_store(paths.store_path("work")) as other:
+        feeds.claim(other, os.path.realpath(talk.path), 1.0)
+    folder = os.path.dirname(talk.path)
+
+    assert 0 == capture.catch_up(store, folder, now=2e9, budget_s=60).new
+    assert [] == importing.plan(store, os.path.dirname(os.path.dirname(folder))).files
+    feeds.claim(store, os.path.realpath(talk.path), 1.0)  # resumed by this agent: now it is its own too
+    assert 1 == capture.catch_up(store, folder, now=2e9, budget_s=60).new
 
 
 def test_an_archived_conversation_outlives_its_transcript(store: Store, talk: Transcript) -> None:

@@ -107,7 +107,15 @@ def test_images_in_results_and_pages_of_documents_count() -> None:
     assert budget.weight(plain)[0] > 6000
 
 
-@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=50))
+def misread(words: str) -> bool:
+    """Whether a text looks like UTF-8 that was read as Latin-1, as «Ã©» does; it then weighs as what it looks like."""
+    try:
+        return not words.isascii() and bool(words.encode("latin-1").decode("utf-8"))
+    except UnicodeError:
+        return False
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=50).filter(lambda words: not misread(words)))
 def test_a_text_weighs_its_bytes_whether_its_letters_were_read_or_not(words: str) -> None:
     """`Message.value` and the decoded message weigh the same."""
     raw = m("user", words)

@@ -26,7 +26,9 @@ SUMMARY = (
     "Continue the conversation from where it left off without asking the user any further questions."
 )
 TOOLS_USED = "<system-reminder>\n<tools-used-before-summary>Bash</tools-used-before-summary>\n</system-reminder>\n"
-CONTEXT = "<system-reminder>\nAs you answer the user's questions, you can use the following context:\n# currentDate\nToday's date is 2026-11-30.\n</system-reminder>"
+CONTEXT = (
+    "<system-reminder>\nAs you answer the user's questions, you can use the following context:\n# currentDate\nToday's date is 2026-11-30.\n</system-reminder>"
+)
 CAVEAT = "<local-command-caveat>The command below was run directly in Claude Code.</local-command-caveat>\n"
 COMMAND = "<command-name>/compact</command-name>\n            <command-message>compact</command-message>\n            <command-args></command-args>\n"
 STDOUT = "<local-command-stdout>\u001b[2mCompacted (ctrl+o to see full summary)\u001b[22m</local-command-stdout>\n"
@@ -251,7 +253,9 @@ def test_a_result_that_was_not_sent_before_comes_before_everything_carried() -> 
     assert 4 == undone.skip
     assert "tool_result" == whole[5]["content"][0]["type"]
     plain = body(S332, s([]), a(THOUGHT, call()), u(result()))
-    assert (3, []) == (lambda done: (done.skip, done.extra) if done else None)(compaction.undo(plain, sent(*BEFORE[:5])))
+    undone = compaction.undo(plain, sent(*BEFORE[:5]))
+    assert undone is not None
+    assert (3, []) == (undone.skip, undone.extra)
 
 
 def test_with_nothing_kept_the_summary_just_leaves() -> None:

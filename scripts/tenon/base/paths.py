@@ -39,6 +39,15 @@ def store_path(agent: str) -> str:
     return os.path.join(agent_folder(agent), "tenon.db")
 
 
+def agents() -> list[str]:
+    """The agents that have a store, by name."""
+    try:
+        names = sorted(os.listdir(os.path.join(home(), "agents")))
+    except OSError:
+        return []
+    return [name for name in names if os.path.exists(store_path(name))]
+
+
 def settings_path() -> str:
     """The settings file; it need not exist."""
     return os.path.join(home(), "settings.json")

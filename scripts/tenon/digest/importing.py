@@ -74,6 +74,8 @@ def plan(store: Store, claude_home: str, *, since: float | None = None) -> Plan:
             continue
         offset = min(feeds.position(store, path)[0], status.st_size)
         files.append(File(path, projects.session_of(path), projects.thread_of(path), status.st_size, offset, status.st_mtime))
+    foreign = feeds.of_others(store, (os.path.realpath(file.path) for file in files))
+    files = [file for file in files if os.path.realpath(file.path) not in foreign]  # what another agent was told stays its own
     # A session's own transcript comes before its sub-agents' files, and a session before its forks, whatever was
     # changed last: of the turns that two files share, the first one read is the owner.
     begun: dict[str, float] = {}

@@ -52,7 +52,7 @@ def is_read(store: Store, path: str, status: os.stat_result) -> bool:
 
 
 def grown(store: Store, folder: str, skip: Collection[str]) -> list[str]:
-    """The transcripts in a folder with something unread, the one changed longest ago first.
+    """The transcripts in a folder with something unread, the one changed longest ago first; not those of another agent.
 
     Not those with a line that was begun on in vain: it may take longer than a session's start may.
     """
@@ -77,7 +77,8 @@ def grown(store: Store, folder: str, skip: Collection[str]) -> list[str]:
                 found.append((status.st_mtime, path))
         except OSError:
             continue
-    return [path for _, path in sorted(found)]
+    foreign = feeds.of_others(store, (os.path.realpath(path) for _, path in found))
+    return [path for _, path in sorted(found) if os.path.realpath(path) not in foreign]
 
 
 def identity(status: os.stat_result) -> str:

@@ -6,10 +6,10 @@ Between two boundaries nothing here decides anything: the epoch that fits the re
 from __future__ import annotations
 
 import json
-from hashlib import blake2b
 
 from tenon.base import paths
 from tenon.base.redact import redact
+from tenon.proxy.request import Wire
 from tenon.store import conversations, past, places
 from tenon.wire import budget, compaction, edit, identity, route, trace
 from tenon.wire.spans import printed
@@ -20,86 +20,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tenon.base.settings import Settings
+    from tenon.proxy.request import Request
     from tenon.store.conversations import Conversation, Epoch
     from tenon.store.db import Store
     from tenon.store.exchanges import Session, Turn
     from tenon.wire.body import Body
 
 WINDOW_SHARE = 0.75  # of a model's window: below where Claude Code compacts by itself
-HELD = 50_000  # digests kept in memory
 IMAGES = 8  # brought back at most: with those of the client it must stay under 20, above which the API has other limits
-
-
-class Digests:
-    """Digests of messages by their bytes, so that a long conversation is not parsed anew for each request."""
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, str] = {}
-
-    def of(self, message: bytes) -> str:
-        """The message's digest."""
-        key = blake2b(message, digest_size=16).digest()
-        found = self._known.get(key)
-        if found is None:
-            if len(self._known) >= HELD:
-                self._known.clear()
-            found = self._known[key] = identity.digest(message)
-        return found
-
-
-class Request:
-    """One request on its way: whose, of which session of Claude Code («» for other clients), and its body."""
-
-    __slots__ = ("agent", "session", "client", "body", "now", "digests", "_seen")
-
-    def __init__(self, agent: str, session: str, client: str, body: Body, now: float, digests: Digests) -> None:
-        self.agent = agent
-        self.session = session
-        self.client = "claude-code" if session else client.split("/", 1)[0].strip()[:40] or "unknown"
-        self.body = body
-        self.now = now
-        self.digests = digests
-        self._seen: list[str] = []
-
-    def first(self, count: int) -> list[str]:
-        """The digests of the client's first `count` messages."""
-        while len(self._seen) < min(count, len(self.body.messages)):
-            self._seen.append(self.digests.of(self.body.slice(len(self._seen))))
-        return self._seen[:count]
-
-    def opening(self) -> str:
-        """What a conversation without a session's name is known by at its start."""
-        return self.first(1)[0]
-
-
-class Wire:
-    """The parts that a request goes upstream as: the prefix, how many of the client's messages it stands for, and what is changed."""
-
-    __slots__ = ("body", "epoch", "prefix", "changes", "why", "instruction", "weight")
-
-    def __init__(self, body: Body, epoch: Epoch | None, prefix: list[bytes], why: str) -> None:
-        self.body = body
-        self.epoch = epoch
-        self.prefix = prefix
-        self.changes: dict[int, bytes] = {}
-        self.why = why
-        self.instruction = compaction.is_instruction(body)
-        self.weight = 0  # bytes of text in all but the prefix
-
-    @property
-    def skip(self) -> int:
-        """How many of the client's messages the prefix stands for."""
-        return self.epoch.skip if self.epoch else 0
-
-    def bytes(self) -> bytes:
-        """The request as it goes upstream."""
-        if not self.prefix and not self.changes and not self.skip:
-            return self.body.raw
-        prefix = list(self.prefix)
-        lane = edit.lane(self.body, self.skip) if prefix else ""
-        if lane:
-            prefix[-1] = edit.marked(prefix[-1], lane)
-        return edit.splice(self.body, self.skip, prefix, self.changes)
 
 
 def find(store: Store, request: Request) -> Conversation | None:
@@ -231,7 +159,10 @@ def _undo(store: Store, request: Request, conversation: Conversation, epochs: Se
     base = _matching(epochs, lambda count: [digest for digest, _ in sent[:count]])
     if base is None or not sent:
         return None
-    undone = compaction.undo(request.body, sent)
+    prefix = conversations.piece_messages(store, base.pieces)
+    if prefix is None:
+        return None
+    undone = compaction.undo(request.body, [*((identity.digest(message), message) for message in prefix), *sent[base.skip :]])
     if undone is None:
         return None
     kept = [*_still_bound(sent[base.skip :], base.strip - base.skip), *undone.extra]
@@ -330,27 +261,30 @@ def bypass(store: Store, conversation: Conversation, reason: str, strip: int, no
 
 
 def remember(store: Store, request: Request, conversation: Conversation, wire: Wire, reply: dict[str, Any] | None) -> int:
-    """Notes what the client has sent and, with `reply`, the answer; gives the index of the first message that is new."""
+    """Notes what the client has sent and, with `reply`, the answer; gives the index of the first message that is new.
+
+    A request for a compaction's summary is noted without its instruction; it may leave out the last answer, which then stays noted.
+    """
     body = request.body
-    count = len(body.messages)
-    digests = request.first(count)
-    messages = [(digests[number], number) for number in range(count)]
+    count = len(body.messages) if wire.instruction is None else wire.instruction
+    digests = request.first(count)[:]
     known = conversations.sent_digests(store, conversation)
-    first = 0
-    while first < min(count, len(known)) and known[first] == digests[first]:
-        first += 1
-    rows = [(digest, edit.unmarked(body.slice(number))) for digest, number in messages[first:]]
-    if wire.instruction:
-        before = conversations.sent(store, conversation)[count - 1 : count]
-        kept = compaction.kept_of_instruction(body.slice(count - 1), before[0][1] if before else None)
-        first = min(first, count - 1)
-        rows = [(digest, edit.unmarked(body.slice(number))) for digest, number in messages[first:-1]]
+    rows = [(digest, body.slice(number)) for number, digest in enumerate(digests)]
+    if wire.instruction is not None:
+        before = conversations.sent(store, conversation)[count : count + 1]
+        kept = compaction.kept_of_instruction(body.slice(count), before[0][1] if before else None)
         if kept:
-            rows.append((request.digests.of(kept), edit.unmarked(kept)))
+            rows.append((request.digests.of(kept), kept))
+        if [digest for digest, _ in rows] == known[: len(rows)]:
+            return len(rows)
+    first = 0
+    while first < min(len(rows), len(known)) and known[first] == rows[first][0]:
+        first += 1
+    new = [(digest, edit.unmarked(message)) for digest, message in rows[first:]]
     if reply is not None:
         answer = printed({"role": "assistant", "content": reply.get("content", [])})
-        rows.append((identity.digest(answer), answer))
-    conversations.remember_sent(store, conversation, first, rows)
+        new.append((identity.digest(answer), answer))
+    conversations.remember_sent(store, conversation, first, new)
     return first
 
 

@@ -6,14 +6,13 @@ a restart. Whatever goes wrong in here, the request is relayed as it came.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
-from tenon.proxy import boundary, speaking
-from tenon.proxy.boundary import Request
+from tenon.proxy import boundary, record, speaking
+from tenon.proxy.request import Digests, Request
 from tenon.store import conversations, db
 from tenon.wire import body as bodies
 from tenon.wire import route
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tenon.base.settings import Settings
+    from tenon.proxy.request import Wire
     from tenon.store.conversations import Conversation
     from tenon.wire.stream import Reader
 
@@ -69,7 +69,7 @@ class Plan:
         try:
             self._answered(status, reader)
         except Exception as error:  # noqa: BLE001 - the client has its answer; what could not be noted is visible in doctor
-            faults.note("proxy", error, "the answer was relayed and not noted")
+            record.fault(error, "the answer was relayed and not noted")
 
     def abandoned(self) -> None:
         """There is nothing to note: a torn answer is no turn."""
@@ -81,7 +81,7 @@ class Rewriter:
     def __init__(self, *, clock: Callable[[], float] = time.time, max_context: int = 0) -> None:
         self.clock = clock
         self.max_context = max_context
-        self.digests = boundary.Digests()
+        self.digests = Digests()
         self._locks: dict[tuple[str, str], threading.RLock] = {}
         self._guard = threading.Lock()
         self._pruned = 0.0
@@ -102,13 +102,13 @@ class Rewriter:
         try:
             return self._conversation(agent, headers, body)
         except Exception as error:  # noqa: BLE001 - the one broad catch: a request goes through, whatever is wrong in here
-            faults.note("proxy", error, "the request was relayed as it came")
+            record.fault(error, "the request was relayed as it came")
             return Plan(raw, "a fault of ours, noted")
 
     def status(self) -> list[dict[str, Any]]:
         """The latest conversations of all agents, newest first, as plain data."""
         found: list[dict[str, Any]] = []
-        for agent in agents():
+        for agent in paths.agents():
             try:
                 with db.open_reader(paths.store_path(agent)) as store:
                     found += [{"agent": agent, **told(row)} for row in conversations.listed(store, SHOWN)]
@@ -130,12 +130,12 @@ class Rewriter:
             wire = boundary.compose(store, request, conversation, self._limit(chosen, body))
             if conversation.state == "traced":
                 speaking.speak(store, request, conversation, wire, chosen)
-            if wire.instruction:
+            if wire.instruction is not None:
                 # The compaction's answer is the client's; what it is about is noted before the next request can come.
                 boundary.remember(store, request, conversation, wire, None)
         return self._planned(request, conversation, wire)
 
-    def _planned(self, request: Request, conversation: Conversation, wire: boundary.Wire) -> Plan:
+    def _planned(self, request: Request, conversation: Conversation, wire: Wire) -> Plan:
         raw = request.body.raw
         sent = wire.bytes()
         rewritten = sent != raw
@@ -178,10 +178,10 @@ class Rewriter:
         with db.open_store(paths.store_path(request.agent)) as store, self._lock(request.agent, conversation.name):
             boundary.bypass(store, conversation, reason, strip, request.now)
 
-    def _note(self, request: Request, conversation: Conversation, wire: boundary.Wire, reply: dict[str, Any]) -> None:
+    def _note(self, request: Request, conversation: Conversation, wire: Wire, reply: dict[str, Any]) -> None:
         with db.open_store(paths.store_path(request.agent)) as store, self._lock(request.agent, request.session or request.opening()):
             boundary.measured(store, request, conversation, wire, reply)
-            if conversation.state == "traced" and not wire.instruction:
+            if conversation.state == "traced" and wire.instruction is None:
                 first = boundary.remember(store, request, conversation, wire, reply)
                 if not request.session:
                     speaking.archive(store, request, conversation, first, reply)
@@ -197,15 +197,6 @@ class Rewriter:
             if len(self._locks) > 10_000:
                 self._locks.clear()
             return self._locks.setdefault((agent, name), threading.RLock())
-
-
-def agents() -> list[str]:
-    """The agents that have a store."""
-    try:
-        names = sorted(os.listdir(os.path.join(paths.home(), "agents")))
-    except OSError:
-        return []
-    return [name for name in names if os.path.exists(paths.store_path(name))]
 
 
 def told(conversation: Conversation) -> dict[str, Any]:

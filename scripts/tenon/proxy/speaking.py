@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tenon.base.settings import Settings
-    from tenon.proxy.boundary import Request, Wire
+    from tenon.proxy.request import Request, Wire
     from tenon.store.conversations import Conversation
     from tenon.store.db import Store
 
@@ -38,7 +38,7 @@ def speak(store: Store, request: Request, conversation: Conversation, wire: Wire
         digest = request.digests.of(body.slice(number))
         ordinal = counts[digest] = counts.get(digest, -1) + 1
         place, text = known.get((digest, ordinal), (None, ""))
-        if number == last and not text and not wire.instruction and route.is_prompt(message.value):
+        if number == last and not text and wire.instruction is None and route.is_prompt(message.value):
             text = _memory(store, request, conversation, body.whole(number), chosen, first=not any(m.role == "assistant" for m in body.messages))
             new = (digest, ordinal) if text else None
         if text and number >= wire.skip:

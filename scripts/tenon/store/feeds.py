@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import os
+
+from tenon.base import paths
+from tenon.base.errors import TenonError
+from tenon.base.lean import sqlite
+from tenon.store import db
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tenon.store.db import Store
 
 FEED = "SELECT offset, file, left_out FROM feed WHERE path = ?"
 NOTES = "SELECT before, tries, skipped FROM feed WHERE path = ?"
 SET_FEED = "INSERT OR REPLACE INTO feed (path, offset, file, left_out, read, before, tries, skipped) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 BEGAN = "SELECT value FROM meta WHERE name = 'began'"
+CLAIM = "INSERT OR IGNORE INTO feed (path, offset, file, read) VALUES (?, 0, '', ?)"
+KNOWN = "SELECT 1 FROM feed WHERE path = ?"
 LEFT_OUT = "SELECT path, left_out FROM feed WHERE left_out > 0 ORDER BY path"
 
 
@@ -36,6 +47,26 @@ def notes(store: Store, path: str) -> tuple[str, int, int]:
 def set_position(store: Store, path: str, offset: int, file: str, left_out: int, now: float, before: str = "", tries: int = 0, skipped: int = 0) -> None:
     """Remembers how far a transcript was read; notes that are not given are cleared, for they were of an earlier line."""
     store.execute(SET_FEED, (path, offset, file, left_out, now, before, tries, skipped))
+
+
+def claim(store: Store, path: str, now: float) -> None:
+    """Notes that a transcript belongs to this store's agent, before anything of it is read."""
+    store.execute(CLAIM, (path, now))
+
+
+def of_others(store: Store, files: Iterable[str]) -> set[str]:
+    """Those of the transcripts that belong to another agent: its store knows them, and this one does not."""
+    wanted = [path for path in files if store.value(KNOWN, (path,)) is None]
+    found: set[str] = set()
+    for agent in paths.agents() if wanted else []:
+        if os.path.abspath(paths.store_path(agent)) == os.path.abspath(store.path):
+            continue
+        try:
+            with db.open_reader(paths.store_path(agent), busy_s=0.2) as other:
+                found.update(path for path in wanted if other.value(KNOWN, (path,)) is not None)
+        except (TenonError, sqlite.Error):
+            continue  # a damaged store claims nothing
+    return found
 
 
 def left_out(store: Store) -> list[tuple[str, int]]:

@@ -151,7 +151,7 @@ def _line(count: int) -> dict[str, Any]:
 
 
 def _size(words: str) -> int:
-    """The bytes of a text in UTF-8; a text of `Message.value` has a character for each byte already."""
+    """The bytes of a text in UTF-8; a text of `Message.value` has a character for each byte already, and is known by being UTF-8 again."""
     if words.isascii():
         return len(words)
     try:

@@ -127,7 +127,7 @@ class Telling:
             self._say("user", self._picture(block) or text(_line(block)))
 
     def _words(self, role: str, turn: Turn, words: object) -> None:
-        said = _own_out(words) if isinstance(words, str) else ""
+        said = without_ours(words) if isinstance(words, str) else ""
         if role == "assistant":
             said = said.rstrip()
         else:
@@ -164,7 +164,7 @@ class Telling:
             if picture is not None and picture["type"] == "image":
                 pictures.append(picture)
                 continue
-            said = _own_out(str(block.get("text") or "")) if block.get("type") in ("text", "note") else picture["text"] if picture else _line(block)
+            said = without_ours(str(block.get("text") or "")) if block.get("type") in ("text", "note") else picture["text"] if picture else _line(block)
             words += [said] if said.strip() else []
         said = _shortened("\n".join(words), self.chars, turn.ref)
         told: dict[str, Any] = {"content": [*([text(said)] if said else []), *pictures] if pictures else said}
@@ -173,7 +173,7 @@ class Telling:
     def _short(self, value: Any, turn: Turn) -> Any:
         """A call's input with its long texts shortened."""
         if isinstance(value, str):
-            return _shortened(_own_out(value), self.chars, turn.ref)
+            return _shortened(without_ours(value), self.chars, turn.ref)
         if isinstance(value, list):
             return [self._short(inner, turn) for inner in value]
         if isinstance(value, dict):
@@ -226,9 +226,9 @@ def rename(messages: list[dict[str, Any]], taken: set[str]) -> None:
 
 def _line(block: dict[str, Any]) -> str:
     """What a block was that cannot be sent again, in one line."""
-    kind = cut(_own_out(str(block.get("type") or "unknown")), NAME_CHARS)
+    kind = cut(without_ours(str(block.get("type") or "unknown")), NAME_CHARS)
     named = block.get("tool_name") or block.get("name") or block.get("title")
-    name = cut(_own_out(named), NAME_CHARS) if isinstance(named, str) else ""
+    name = cut(without_ours(named), NAME_CHARS) if isinstance(named, str) else ""
     if kind == "tool_reference":
         return f"[the tool {name} was loaded]"
     return f"[{kind.replace('_', ' ')}{f' {name}' if name else ''}: left out here]"
@@ -242,7 +242,7 @@ def _shortened(words: str, most: int, ref: str) -> str:
     return words[: most - tail] + SHORTENED.format(len(words) - most, ref) + (words[-tail:] if tail else "")
 
 
-def _own_out(words: str) -> str:
+def without_ours(words: str) -> str:
     """The text as the API takes it, without what Tenon itself had put in front of the model."""
     words = clean(words)
     for _ in range(3):

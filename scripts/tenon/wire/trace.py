@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import time
 
-from tenon.base.text import clean, cut
+from tenon.base.text import cut
 from tenon.wire.blocks import text
 from tenon.wire.budget import PER_TOKEN, tokens, weight
 from tenon.wire.spans import printed
-from tenon.wire.telling import BARE, BRIEF, NAME_CHARS, WHOLE, Telling, Told, rename
+from tenon.wire.telling import BARE, BRIEF, NAME_CHARS, WHOLE, Telling, Told, rename, without_ours
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def compose(
     for session, turns in _exchanges(past):
         line = weight(text(_heading(session, turns[0])))[0] + 1
         # The line stands in front of a session's oldest exchange, and moves when an older one comes in front of that.
-        moved = weight(text(_heading(session, shown[-1].first)))[0] + 1 if shown and shown[-1].session.id == session.id else 0
+        moved = weight(text(_heading(shown[-1].session, shown[-1].first)))[0] + 1 if shown and shown[-1].session.id == session.id else 0
         told = _fitting(session, turns, size + line - moved, seen, budget_tokens, result_chars, (images - seen, IMAGE_BYTES - media))
         if told is None:
             left_out += 1
@@ -107,7 +107,7 @@ def _heading(session: Session, first: Turn) -> str:
     """The line in front of a session's first exchange here."""
     began, day = _day(session.started), _day(first.at)
     parts = [part for part in re.split(r"[\\/]+", session.folder or "") if part]
-    folder, branch = (cut(clean(words), NAME_CHARS) for words in (parts[-1] if parts else "", session.branch or ""))
+    folder, branch = (cut(without_ours(words), NAME_CHARS) for words in (parts[-1] if parts else "", session.branch or ""))
     place = f" in {folder}" if folder else ""
     place += f" ({branch})" if branch else ""
     return f"— session of {began}{place}{'' if day == began else f', from {day} on'} —"

@@ -177,6 +177,8 @@ def is_taken(port: int) -> bool:
 def environment(given: Mapping[str, str], upstream: str = "") -> dict[str, str]:
     """The environment of the proxy: the starter's without Claude Code's own addresses, credentials and session."""
     kept = {name: value for name, value in given.items() if not name.upper().startswith(FOREIGN)}
+    if "/agent/" in given.get("ANTHROPIC_BASE_URL", ""):
+        kept.pop("TENON_AGENT", None)  # the agent of that one session, chosen with `tenon code`
     if upstream:
         kept["TENON_UPSTREAM"] = upstream
     return kept
