@@ -37,8 +37,8 @@ MEANS = """With the proxy on, each new session of Claude Code begins with your p
   the price, with every request. `tenon config proxy.trace_tokens` makes it less.
 - Anthropic's terms: it documents gateways between Claude Code and its API, and does not endorse or check any; its gateway rules ask that
   request bodies are not rewritten, which this does. With an API key you are in the clear. With a subscription login your token passes
-  through this process, yours alone; the terms forbid others to handle such tokens for you, and are silent on your own machine. In doubt
-  leave it off: hooks and tools need none of this.
+  through this process, yours alone; the terms forbid developers to collect, store or stand between such tokens, and do not say whether
+  a program that you run for yourself counts. In doubt leave it off: hooks and tools need none of this.
 - Claude Code changes behind any base URL of your own: Remote Control is off, and so is fine-grained streaming of tool calls. Tool search
   would be off in older versions; ENABLE_TOOL_SEARCH=true is set along with the URL, as the proxy passes on what that needs.
 - In {settings} it sets env.ANTHROPIC_BASE_URL and adds a hook that lets Claude Code reach its API should the plugin be gone.

@@ -9,7 +9,7 @@ import json
 
 from tenon.base import paths
 from tenon.base.redact import redact
-from tenon.proxy.request import Wire
+from tenon.proxy.request import Wire, overhead
 from tenon.store import conversations, past, places
 from tenon.wire import budget, compaction, edit, identity, route, trace
 from tenon.wire.spans import printed
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from tenon.store.conversations import Conversation, Epoch
     from tenon.store.db import Store
     from tenon.store.exchanges import Session, Turn
-    from tenon.wire.body import Body
 
 WINDOW_SHARE = 0.75  # of a model's window: below where Claude Code compacts by itself
+LEAST_PER_TOKEN = 2.0  # bytes: below what any text has
 IMAGES = 8  # brought back at most: with those of the client it must stay under 20, above which the API has other limits
 
 
@@ -119,7 +119,7 @@ def compose(store: Store, request: Request, conversation: Conversation, most: in
     body = request.body
     epochs = conversations.epochs(store, conversation)
     if conversation.state == "bypassed":
-        wire = Wire(body, None, [], f"bypassed: {conversation.reason}")
+        wire = Wire(request, None, [], f"bypassed: {conversation.reason}")
         _strip(wire, epochs[0].strip if epochs else 0)
         return wire
     epoch = _matching(epochs, request.first)
@@ -129,18 +129,16 @@ def compose(store: Store, request: Request, conversation: Conversation, most: in
         if undone is not None:
             epoch, why = undone, "compaction undone"
     if epoch is None:
-        return Wire(body, None, [], "no epoch fits")
+        return Wire(request, None, [], "no epoch fits")
     prefix = conversations.piece_messages(store, epoch.pieces)
     if prefix is None:  # something in it was forgotten
         epoch = conversations.add_epoch(store, conversation, why="forgotten", skip=0, anchor="", strip=len(body.messages), pieces=[], now=request.now)
         prefix, why = [], "something was forgotten"
-    wire = Wire(body, epoch, prefix, why)
-    full = _tokens(store, conversation, wire)
-    if full > most:
+    wire = Wire(request, epoch, prefix, why)
+    if _may_exceed(store, wire, most) and _tokens(store, conversation, wire) > most:
         cut = _cut(store, request, conversation, wire, most)
         if cut is not None:
-            wire = Wire(body, cut, conversations.piece_messages(store, cut.pieces) or [], "cut to the budget")
-            _tokens(store, conversation, wire)
+            wire = Wire(request, cut, conversations.piece_messages(store, cut.pieces) or [], "cut to the budget")
     _strip(wire, epoch.strip if wire.epoch is epoch else wire.epoch.strip if wire.epoch else 0)
     return wire
 
@@ -195,9 +193,9 @@ def _cut(store: Store, request: Request, conversation: Conversation, wire: Wire,
     here = route.newest_prompt(body, wire.skip)
     older = [*wire.prefix, *(body.slice(number) for number in range(wire.skip, here))]
     per_token = conversation.per_token or budget.PER_TOKEN
-    weight, images = _overhead(body), 0
+    weight, images = overhead(body), 0
     for number in range(here, len(body.messages)):
-        more, pictures = budget.weight(body.messages[number].value)
+        more, pictures = request.known.weight(body.slice(number), body.messages[number].value)
         weight, images = weight + more, images + pictures
     cut = budget.cut(older, max(0, most // 2 - budget.tokens(weight, images, per_token)), per_token)
     if not cut.left_out:
@@ -210,20 +208,17 @@ def _cut(store: Store, request: Request, conversation: Conversation, wire: Wire,
         return conversations.add_epoch(store, conversation, why="budget", skip=here, anchor=anchor, strip=strip, pieces=pieces, now=request.now)
 
 
-def _tokens(store: Store, conversation: Conversation, wire: Wire) -> int:
-    """The estimated tokens of the whole request; sets the wire's weight."""
-    weight, images = _overhead(wire.body), 0
-    for number in range(wire.skip, len(wire.body.messages)):
-        more, pictures = budget.weight(wire.body.messages[number].value)
-        weight, images = weight + more, images + pictures
-    wire.weight = weight
-    per_token = conversation.per_token or budget.PER_TOKEN
+def _may_exceed(store: Store, wire: Wire, most: int) -> bool:
+    """Whether the request could be too large: no text has fewer bytes a token, so a small one need not be weighed."""
     held = conversations.piece_tokens(store, wire.epoch.pieces) if wire.epoch else 0
-    return held + budget.tokens(weight, images, per_token)
+    return held + len(wire.body.raw) / LEAST_PER_TOKEN > most
 
 
-def _overhead(body: Body) -> int:
-    return len(body.raw) - (body.closing - body.opening)
+def _tokens(store: Store, conversation: Conversation, wire: Wire) -> int:
+    """The estimated tokens of the whole request."""
+    weight, images = wire.weight()
+    held = conversations.piece_tokens(store, wire.epoch.pieces) if wire.epoch else 0
+    return held + budget.tokens(weight, images, conversation.per_token or budget.PER_TOKEN)
 
 
 def _weight(messages: Sequence[bytes]) -> tuple[int, int]:
@@ -243,11 +238,12 @@ def _strip(wire: Wire, strip: int) -> None:
                 wire.changes[number] = bare
 
 
-def without_thinking(body: Body) -> tuple[bytes, int]:
+def without_thinking(request: Request) -> tuple[bytes, int]:
     """The request without any thinking in its messages, and how many messages those are."""
-    wire = Wire(body, None, [], "")
-    _strip(wire, len(body.messages))
-    return wire.bytes(), len(body.messages)
+    count = len(request.body.messages)
+    wire = Wire(request, None, [], "")
+    _strip(wire, count)
+    return wire.bytes(), count
 
 
 def bypass(store: Store, conversation: Conversation, reason: str, strip: int, now: float) -> None:
@@ -274,7 +270,7 @@ def remember(store: Store, request: Request, conversation: Conversation, wire: W
         before = conversations.sent(store, conversation)[count : count + 1]
         kept = compaction.kept_of_instruction(body.slice(count), before[0][1] if before else None)
         if kept:
-            rows.append((request.digests.of(kept), kept))
+            rows.append((request.known.digest(kept), kept))
         if [digest for digest, _ in rows] == known[: len(rows)]:
             return len(rows)
     first = 0
@@ -294,10 +290,12 @@ def measured(store: Store, request: Request, conversation: Conversation, wire: W
     total = sum(int(usage.get(name) or 0) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
     per_token = conversation.per_token or 0.0
     held = conversations.piece_tokens(store, wire.epoch.pieces) if wire.epoch else 0
-    if total > held and wire.weight:
-        now = min(6.0, max(1.0, wire.weight / (total - held)))
+    weight, images = wire.weight()
+    own = total - held - images * budget.IMAGE_TOKENS
+    if own > 0:
+        now = min(6.0, max(1.0, weight / own))
         per_token = now if not per_token else 0.7 * per_token + 0.3 * now
-    conversations.touch(store, conversation, now=request.now, tokens=total, text_bytes=wire.weight, per_token=per_token)
+    conversations.touch(store, conversation, now=request.now, tokens=total, text_bytes=weight, per_token=per_token)
 
 
 def limit(most: int, model: str) -> int:

@@ -4,51 +4,71 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from tenon.wire import compaction, edit, identity
+from tenon.wire import budget, compaction, edit, identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tenon.store.conversations import Epoch
     from tenon.wire.body import Body
 
-HELD = 50_000  # digests kept in memory
+HELD = 50_000  # of each kind kept in memory
 
 
-class Digests:
-    """Digests of messages by their bytes, so that a long conversation is not parsed anew for each request."""
+class Known:
+    """What was found out about messages, by their bytes, so that a long conversation is not looked at anew for each request."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, str] = {}
+        self._digests: dict[bytes, str] = {}
+        self._weights: dict[bytes, tuple[int, int]] = {}
 
-    def of(self, message: bytes) -> str:
+    def digest(self, message: bytes) -> str:
         """The message's digest."""
-        key = blake2b(message, digest_size=16).digest()
-        found = self._known.get(key)
+        key = _key(message)
+        found = self._digests.get(key)
         if found is None:
-            if len(self._known) >= HELD:
-                self._known.clear()
-            found = self._known[key] = identity.digest(message)
+            _make_room(self._digests)
+            found = self._digests[key] = identity.digest(message)
         return found
+
+    def weight(self, message: bytes, value: object) -> tuple[int, int]:
+        """The bytes of text and the images in a message, `value` being what its bytes say."""
+        key = _key(message)
+        found = self._weights.get(key)
+        if found is None:
+            _make_room(self._weights)
+            found = self._weights[key] = budget.weight(value)
+        return found
+
+
+def _key(message: bytes) -> bytes:
+    return blake2b(message, digest_size=16).digest()
+
+
+def _make_room(held: dict[bytes, Any]) -> None:
+    if len(held) >= HELD:
+        held.clear()
 
 
 class Request:
     """One request on its way: whose, of which session of Claude Code («» for other clients), and its body."""
 
-    __slots__ = ("agent", "session", "client", "body", "now", "digests", "_seen")
+    __slots__ = ("agent", "session", "client", "body", "now", "known", "_seen")
 
-    def __init__(self, agent: str, session: str, client: str, body: Body, now: float, digests: Digests) -> None:
+    def __init__(self, agent: str, session: str, client: str, body: Body, now: float, known: Known) -> None:
         self.agent = agent
         self.session = session
         self.client = "claude-code" if session else client.split("/", 1)[0].strip()[:40] or "unknown"
         self.body = body
         self.now = now
-        self.digests = digests
+        self.known = known
         self._seen: list[str] = []
 
     def first(self, count: int) -> list[str]:
         """The digests of the client's first `count` messages."""
         while len(self._seen) < min(count, len(self.body.messages)):
-            self._seen.append(self.digests.of(self.body.slice(len(self._seen))))
+            self._seen.append(self.known.digest(self.body.slice(len(self._seen))))
         return self._seen[:count]
 
     def opening(self) -> str:
@@ -59,16 +79,17 @@ class Request:
 class Wire:
     """The parts that a request goes upstream as: the prefix, how many of the client's messages it stands for, and what is changed."""
 
-    __slots__ = ("body", "epoch", "prefix", "changes", "why", "instruction", "weight")
+    __slots__ = ("body", "known", "epoch", "prefix", "changes", "why", "instruction")
 
-    def __init__(self, body: Body, epoch: Epoch | None, prefix: list[bytes], why: str) -> None:
+    def __init__(self, request: Request, epoch: Epoch | None, prefix: list[bytes], why: str) -> None:
+        body = request.body
         self.body = body
+        self.known = request.known
         self.epoch = epoch
         self.prefix = prefix
         self.changes: dict[int, bytes] = {}
         self.why = why
         self.instruction = compaction.instruction_at(body)  # of the message that asks for a compaction's summary, or None
-        self.weight = 0  # bytes of text in all but the prefix
 
     @property
     def skip(self) -> int:
@@ -84,3 +105,16 @@ class Wire:
         if lane:
             prefix[-1] = edit.marked(prefix[-1], lane)
         return edit.splice(self.body, self.skip, prefix, self.changes)
+
+    def weight(self) -> tuple[int, int]:
+        """The bytes of text and the images of all but the prefix."""
+        weight, images = overhead(self.body), 0
+        for number in range(self.skip, len(self.body.messages)):
+            more, pictures = self.known.weight(self.body.slice(number), self.body.messages[number].value)
+            weight, images = weight + more, images + pictures
+        return weight, images
+
+
+def overhead(body: Body) -> int:
+    """The bytes of a request without its messages."""
+    return len(body.raw) - (body.closing - body.opening)

@@ -12,7 +12,8 @@ import time
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.proxy import boundary, record, speaking
-from tenon.proxy.request import Digests, Request
+from tenon.proxy.request import Known, Request
+from tenon.proxy.stores import Stores
 from tenon.store import conversations, db
 from tenon.wire import body as bodies
 from tenon.wire import route
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from tenon.store.conversations import Conversation
     from tenon.wire.stream import Reader
 
-BUSY_S = 0.5  # a request does not wait longer for another writer
 SHOWN = 20  # conversations in `tenon status`
 PRUNE_S = 3600.0
+MOST_HELD = 10_000  # sessions that are known without a look at a store
 
 
 class Plan:
@@ -81,7 +82,9 @@ class Rewriter:
     def __init__(self, *, clock: Callable[[], float] = time.time, max_context: int = 0) -> None:
         self.clock = clock
         self.max_context = max_context
-        self.digests = Digests()
+        self.known = Known()
+        self.stores = Stores()
+        self._owners: dict[tuple[str, str], str] = {}
         self._locks: dict[tuple[str, str], threading.RLock] = {}
         self._guard = threading.Lock()
         self._pruned = 0.0
@@ -116,10 +119,19 @@ class Rewriter:
                 continue
         return sorted(found, key=lambda one: -float(one["last"]))[:SHOWN]
 
+    def sweep(self) -> None:
+        """Gives back what has not been used for a while; the server calls it now and then."""
+        self.stores.sweep()
+
+    def close(self) -> None:
+        """Gives everything back."""
+        self.stores.sweep(float("inf"))
+
     def _conversation(self, agent: str, headers: Mapping[str, str], body: bodies.Body) -> Plan:
         chosen = settings.load()
-        request = Request(agent, headers.get(route.SESSION, ""), headers.get("user-agent", ""), body, self.clock(), self.digests)
-        with db.open_store(paths.store_path(agent), busy_s=BUSY_S) as store, self._lock(agent, request.session or request.opening()):
+        agent = self._owner(agent, headers.get(route.SESSION, ""))
+        request = Request(agent, headers.get(route.SESSION, ""), headers.get("user-agent", ""), body, self.clock(), self.known)
+        with self.stores.use(agent) as store, self._lock(agent, request.session or request.opening()):
             conversation = boundary.find(store, request)
             if conversation is None or conversation.state == "announced":
                 conversation = boundary.begin(store, request, conversation, chosen, self._limit(chosen, body))
@@ -134,6 +146,23 @@ class Rewriter:
                 # The compaction's answer is the client's; what it is about is noted before the next request can come.
                 boundary.remember(store, request, conversation, wire, None)
         return self._planned(request, conversation, wire)
+
+    def _owner(self, agent: str, session: str) -> str:
+        """The agent that a session's hooks have told it to, where that is another one than the address says."""
+        if not session:
+            return agent
+        key = (agent, session)
+        if key not in self._owners:
+            if len(self._owners) > MOST_HELD:
+                self._owners.clear()
+            self._owners[key] = agent
+            for other in [agent, *paths.agents()]:
+                if other in paths.agents():
+                    with self.stores.use(other) as store:
+                        if conversations.find(store, session) is not None:
+                            self._owners[key] = other
+                            break
+        return self._owners[key]
 
     def _planned(self, request: Request, conversation: Conversation, wire: Wire) -> Plan:
         raw = request.body.raw
@@ -153,7 +182,7 @@ class Rewriter:
     def _without_us(self, request: Request, conversation: Conversation, reason: str, answered: Callable[[int, Reader], None]) -> Plan:
         """The client's original after a refusal; when that is accepted the conversation is left alone from then on."""
         raw = request.body.raw
-        bare, count = boundary.without_thinking(request.body)
+        bare, count = boundary.without_thinking(request)
 
         def accepted(status: int, reader: Reader) -> None:
             if status == 200:
@@ -175,11 +204,11 @@ class Rewriter:
         return Plan(raw, "sent again as it came", rewritten=True, refused=refused, answered=accepted)
 
     def _bypass(self, request: Request, conversation: Conversation, reason: str, strip: int) -> None:
-        with db.open_store(paths.store_path(request.agent)) as store, self._lock(request.agent, conversation.name):
+        with self.stores.use(request.agent) as store, self._lock(request.agent, conversation.name):
             boundary.bypass(store, conversation, reason, strip, request.now)
 
     def _note(self, request: Request, conversation: Conversation, wire: Wire, reply: dict[str, Any]) -> None:
-        with db.open_store(paths.store_path(request.agent)) as store, self._lock(request.agent, request.session or request.opening()):
+        with self.stores.use(request.agent) as store, self._lock(request.agent, request.session or request.opening()):
             boundary.measured(store, request, conversation, wire, reply)
             if conversation.state == "traced" and wire.instruction is None:
                 first = boundary.remember(store, request, conversation, wire, reply)
@@ -194,7 +223,7 @@ class Rewriter:
 
     def _lock(self, agent: str, name: str) -> threading.RLock:
         with self._guard:
-            if len(self._locks) > 10_000:
+            if len(self._locks) > MOST_HELD:
                 self._locks.clear()
             return self._locks.setdefault((agent, name), threading.RLock())
 

@@ -35,7 +35,7 @@ def speak(store: Store, request: Request, conversation: Conversation, wire: Wire
     for number, message in enumerate(body.messages):
         if message.role != "user" or (number != last and not known):
             continue
-        digest = request.digests.of(body.slice(number))
+        digest = request.known.digest(body.slice(number))
         ordinal = counts[digest] = counts.get(digest, -1) + 1
         place, text = known.get((digest, ordinal), (None, ""))
         if number == last and not text and wire.instruction is None and route.is_prompt(message.value):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LARGEST_BYTES = 64 << 20  # of an answer, unpacked; a real one has less than one
+HELD_BYTES = 1 << 20  # that may wait to be read: an answer on its way is not held up for it
 _STEP_BYTES = 1 << 18
 _EITHER = 47  # zlib's word for gzip or deflate, whichever the header says
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
@@ -27,7 +28,9 @@ class Reader:
     def __init__(self, content_type: str, encoding: str) -> None:
         kind = content_type.partition(";")[0].strip().lower()
         packing = encoding.strip().lower()
-        self.complete = False
+        self._complete = False
+        self._held: list[bytes] = []
+        self._held_bytes = 0
         self._events = kind == "text/event-stream"
         self._ended = not (self._events or kind == "application/json") or packing not in ("", "identity", "gzip", "x-gzip", "deflate")
         self._unpacker = zlib.decompressobj(_EITHER) if packing not in ("", "identity") else None
@@ -41,6 +44,24 @@ class Reader:
         """Takes the next bytes of the answer as they came from the wire."""
         if self._ended:
             return
+        self._held.append(data)
+        self._held_bytes += len(data)
+        if self._held_bytes > HELD_BYTES:
+            self._work()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the answer came whole and was understood."""
+        self._work()
+        return self._complete
+
+    def _work(self) -> None:
+        """Reads what has come."""
+        data = b"".join(self._held)
+        self._held = []
+        self._held_bytes = 0
+        if self._ended or not data:
+            return
         try:
             if self._unpacker is None:
                 self._take(data)
@@ -51,12 +72,13 @@ class Reader:
 
     def close(self) -> None:
         """Says that no more comes."""
+        self._work()
         if self._ended:
             return
         try:
             if not self._events:
                 self._message = _answer(decode(self._waiting))
-                self.complete = True
+                self._complete = True
         except Unreadable:
             self._give_up()
         self._ended = True
@@ -150,7 +172,7 @@ class Reader:
             raise Unreadable("the end of no message")
         found = [self._blocks[index].whole() for index in sorted(self._blocks)]
         self._message["content"] = [block for block in found if not _unsigned(block)]
-        self.complete = self._ended = True
+        self._complete = self._ended = True
         self._blocks = {}
 
 
