@@ -4,8 +4,8 @@
 
 The upstream is a process of its own (bench/upstream.py) that answers at once; every figure stands beside the same thing done without the
 proxy, measured in turn with it. The requests are those of a session of Claude Code whose past sessions (60,000 tokens) stand in front of
-it, so all of them are rewritten. Up to 2 MB a body is text; of 10 MB, 8.5 are pictures, as more text than the model's window holds would not
-be sent.
+it, so all of them are rewritten. «cpu, all in» is the proxy's processor time a request, what it notes after the answer included. Up to 2 MB
+a body is text; of 10 MB, 8 are pictures, as more text than the model's window holds would not be sent.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def main() -> int:
         running.remember(home, [past])
         with running.proxy(home, direct, proxy__max_context=750_000) as process:
             idle = process.resident_bytes()
-            first_bytes(direct, process.url, pairs)
+            first_bytes(direct, process, pairs)
             streams(direct, process.url)
             many(direct, process.url)
         with running.proxy(home, direct, proxy__max_context=750_000) as process:
@@ -137,11 +137,11 @@ def main() -> int:
     return 0
 
 
-def first_bytes(direct: str, through: str, pairs: int) -> None:
+def first_bytes(direct: str, process: running.Running, pairs: int) -> None:
     """The added time to the first byte."""
-    print(f"time to the first byte, medians of {pairs} pairs   direct    proxy    added   ratio   first request of the session, ms")
+    print(f"time to the first byte, ms, medians of {pairs} pairs  direct    proxy    added   ratio   cpu, all in   first of the session")
     for number, (name, size) in enumerate(SIZES.items()):
-        one, other = (Line(url, f"{number}0000000-1111-4111-8111-111111111111", size) for url in (direct, through))
+        one, other = (Line(url, f"{number}0000000-1111-4111-8111-111111111111", size) for url in (direct, process.url))
         opening = other.first_byte_ms(other.raw())
         one.first_byte_ms(one.raw())
         plain: list[float] = []
@@ -149,17 +149,22 @@ def first_bytes(direct: str, through: str, pairs: int) -> None:
         for line in (one, other):
             line.next()
             line.fill(size)
+        used = 0.0
         for pair in range(pairs + 1):
             for line, times in ((one, plain), (other, proxied)) if pair % 2 else ((other, proxied), (one, plain)):
                 time.sleep(SETTLE_S)
                 took = line.first_byte_ms(line.raw())
                 if pair:  # the first request with all of the body is the proxy's first look at it
                     times.append(took)
+                elif line is other:
+                    time.sleep(SETTLE_S * 10)
+                    used = process.cpu_s()
                 line.next()
         before, after = statistics.median(plain), statistics.median(proxied)
+        used = (process.cpu_s() - used) * 1000 / pairs
         added = statistics.median(after - before for before, after in zip(plain, proxied))
         print(
-            f"  {name:>7} body ({len(other.raw()):>10,} bytes)               {before:7.2f}  {after:7.2f}  {added:7.2f}  {after / before:6.2f}   {opening:7.1f}"
+            f"  {name:>7} body ({len(other.raw()):>10,} bytes)               {before:7.2f}  {after:7.2f}  {added:7.2f}  {after / before:6.2f}   {used:11.1f}   {opening:20.1f}"
         )
         one.close()
         other.close()
@@ -176,16 +181,19 @@ def streams(direct: str, through: str) -> None:
             size = sum(len(part) for part in parts(line.request(line.raw(), events=60_000)))
             rates[url].append(size / 1e6 / (time.perf_counter() - began))
             line.next()
+    paced: dict[str, float] = {}
     for url, line in lines.items():
+        began = time.perf_counter()
         for data in parts(line.request(line.raw(), events=1000, gap_s=0.002)):
             now = time.monotonic()
             late[url] += [now - float(stamp) for stamp in STAMP.findall(data)]
+        paced[url] = time.perf_counter() - began
         line.close()
     one, other = statistics.median(rates[direct]), statistics.median(rates[through])
     print(f"a stream as fast as it goes: direct {one:.0f} MB/s, proxy {other:.0f} MB/s, ratio {other / one:.2f}")
     waits = [statistics.quantiles(late[url], n=100) for url in (direct, through)]
     print(
-        f"500 events a second: on their way for {waits[0][49] * 1000:.2f} ms direct, {waits[1][49] * 1000:.2f} ms through the proxy "
+        f"500 events a second: took {paced[through] / paced[direct]:.3f} times as long as direct; on their way for {waits[0][49] * 1000:.2f} ms direct, {waits[1][49] * 1000:.2f} ms through the proxy "
         f"(99th percentile {waits[0][98] * 1000:.2f}, {waits[1][98] * 1000:.2f})"
     )
 

@@ -151,3 +151,20 @@ def test_it_gets_nothing_of_the_session_that_starts_it() -> None:
 
     assert kept == daemon.environment(given)
     assert {**kept, "TENON_UPSTREAM": UPSTREAM} == daemon.environment(given, UPSTREAM)
+
+
+def test_the_agent_of_one_session_is_not_everybody_s() -> None:
+    """`tenon code` chose it; one of the user's own environment goes along."""
+    own, chosen = {"TENON_AGENT": "work"}, {"TENON_AGENT": "reviewer", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9000/agent/reviewer"}
+
+    assert (own, {}) == (daemon.environment(own), daemon.environment(chosen))
+
+
+def test_what_is_given_for_once_is_in_its_environment(port: int, tmp_path: Path) -> None:
+    """Where it goes before settings.json."""
+    state = daemon.start(port, max_context=123_456, digest=False, upstream=UPSTREAM)
+    environ = Path(f"/proc/{state.pid}/environ")
+    if not environ.exists():
+        pytest.skip("no /proc on this system")
+
+    assert {"TENON_PROXY_MAX_CONTEXT=123456", "TENON_NO_DIGEST=1"} <= set(environ.read_text(encoding="utf-8").split("\0"))

@@ -209,11 +209,12 @@ class Rewriter:
 
     def _note(self, request: Request, conversation: Conversation, wire: Wire, reply: dict[str, Any]) -> None:
         with self.stores.use(request.agent) as store, self._lock(request.agent, request.session or request.opening()):
+            fresh = not conversation.requests
             boundary.measured(store, request, conversation, wire, reply)
             if conversation.state == "traced" and wire.instruction is None:
                 first = boundary.remember(store, request, conversation, wire, reply)
                 if not request.session:
-                    speaking.archive(store, request, conversation, first, reply)
+                    speaking.archive(store, request, conversation, 0 if fresh else first, reply)
             if request.now - self._pruned > PRUNE_S:
                 self._pruned = request.now
                 conversations.prune(store, request.now)

@@ -11,7 +11,8 @@ from tenon.base.lean import sqlite
 from tenon.recall import briefing, injection, offer
 from tenon.store import archive as archives
 from tenon.store import conversations, places
-from tenon.wire import edit, route
+from tenon.wire import edit, identity, route
+from tenon.wire.spans import printed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,14 +86,15 @@ def archive(store: Store, request: Request, conversation: Conversation, first: i
     if repository is None:
         repository = places.settle(store, paths.agent_folder(request.agent), request.now)
     rows: list[archives.Row] = []
-    name = conversation.name
-    above = f"{name}:{first - 1}" if first else ""
     last = len(request.body.messages)
-    for number in range(first, last + 1):
-        message = request.body.whole(number) if number < last else {"role": "assistant", "content": reply.get("content", [])}
-        above = _rows(rows, message, f"{name}:{number}", above, request.now, str(reply.get("id") or "") if number == last else "")
+    names = [f"{conversation.name}:{number}:{digest[:12]}" for number, digest in enumerate(request.first(last))]
+    above = names[first - 1] if first else ""
+    for number in range(first, last):
+        above = _rows(rows, request.body.whole(number), names[number], above, request.now, "")
+    answer = {"role": "assistant", "content": reply.get("content", [])}
+    _rows(rows, answer, f"{conversation.name}:{last}:{identity.digest(printed(answer))[:12]}", above, request.now, str(reply.get("id") or ""))
     with store.transaction():
-        session = archives.session(store, name, repository=repository, folder=conversation.folder, at=request.now, client=conversation.client)
+        session = archives.session(store, conversation.name, repository=repository, folder=conversation.folder, at=request.now, client=conversation.client)
         archives.append(store, session, repository, rows)
 
 
