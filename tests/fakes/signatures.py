@@ -11,6 +11,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +22,8 @@ from tests.fakes.refusal import Refusal
 
 BETA = "thinking-binding-controls-2026-08-01"
 SEAL = "fake-seal"
+DIGEST_CHARS = 16
+Place = tuple[int, int]  # message, block
 CHANGES = {
     "system": "The `system` prompt differs from the one this block was created with.",
     "tools": "The `tools` differ from the ones this block was created with.",
@@ -39,7 +43,7 @@ class Prefix:
 
 def digest(value: Any) -> str:
     """A short hash of a JSON value; key order does not count."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:DIGEST_CHARS]
 
 
 def trimmed(block: Block) -> Block | None:
@@ -55,27 +59,48 @@ def trimmed(block: Block) -> Block | None:
     return plain
 
 
-def prefix(body: Block, before: tuple[int, int]) -> Prefix:
+def prefix(body: Block, before: Place) -> Prefix:
     """The hashes of what stands before a (message, block) place, counted from the last compaction block."""
-    seen: list[tuple[str, Block]] = []
-    for turn in turns(body["messages"][: before[0] + 1]):
-        for block, place in zip(turn.blocks, turn.places):
-            if place >= before:
+    return prefixes(body, [before])[before]
+
+
+def prefixes(body: Block, places: Iterable[Place]) -> dict[Place, Prefix]:
+    """The prefix at each place, in one pass: the place of a block, or the one behind a message's last."""
+    system = digest([kept for block in billed_system(body.get("system")) if (kept := trimmed(block)) is not None])
+    referenced: set[str] = set()
+    tools = tools_digest(body, referenced)
+    running = hashlib.sha256()
+    wanted = set(places)
+    found: dict[Place, Prefix] = {}
+    for index, message in enumerate(body["messages"]):
+        blocks = blocks_of(message["content"])
+        for position, block in enumerate([*blocks, None]):
+            if (index, position) in wanted:
+                found[index, position] = Prefix(system, tools, running.hexdigest()[:DIGEST_CHARS])
+            if block is None:
                 continue
             if block.get("type") == "compaction" and block.get("content") is not None:
-                seen = []
+                running, referenced = hashlib.sha256(), set()
+                tools = tools_digest(body, referenced)
             kept = trimmed(block)
-            if kept is not None:
-                seen.append((turn.role, kept))
-    referenced = referenced_tools([block for _, block in seen])
+            if kept is None:
+                continue
+            running.update(json.dumps([message["role"], kept], sort_keys=True).encode())
+            new = referenced_tools([kept]) - referenced
+            if new:
+                referenced |= new
+                tools = tools_digest(body, referenced)
+    return found
+
+
+def tools_digest(body: Block, referenced: set[str]) -> str:
+    """The hash of the tools that the model knows of: deferred ones once they were referenced."""
     tools = [
         {key: value for key, value in tool.items() if key not in ("cache_control", "defer_loading")}
         for tool in body.get("tools") or []
         if not tool.get("defer_loading") or tool.get("name") in referenced
     ]
-    tools.sort(key=lambda tool: str(tool.get("name")))
-    system = [kept for block in billed_system(body.get("system")) if (kept := trimmed(block)) is not None]
-    return Prefix(digest(system), digest(tools), digest(seen))
+    return digest(sorted(tools, key=lambda tool: str(tool.get("name"))))
 
 
 def seal(claims: dict[str, Any]) -> str:
@@ -100,18 +125,23 @@ def signature_of(block: Block) -> str:
 
 
 class Signatures:
-    """Mints signatures for one account and checks those that come back."""
+    """Mints signatures for one account and checks those that come back; safe to use from several threads."""
 
     def __init__(self, models: dict[str, Model], account: str = "org_fake", new_account: bool = True) -> None:
         self.models = models
         self.account = account
         self.new_account = new_account
         self.responses: dict[str, list[str]] = {}
+        self.minted = 0
+        self.lock = threading.Lock()
 
-    def mint(self, body: Block, model: Model, blocks: list[Block], text: str, dropped: set[tuple[int, int]]) -> str:
+    def mint(self, body: Block, model: Model, blocks: list[Block], text: str, dropped: set[Place]) -> str:
         """The signature of a thinking block that follows `blocks` in the answer to `body`."""
         messages = [*body["messages"], {"role": "assistant", "content": blocks}]
         bound = prefix({**body, "messages": messages}, (len(messages) - 1, len(blocks)))
+        with self.lock:
+            self.minted += 1
+            nth = self.minted
         claims = {
             "model": model.name,
             "account": self.account,
@@ -120,17 +150,18 @@ class Signatures:
             "messages": bound.messages,
             "previous": digest(self.last(messages, dropped)),
             "text": digest(text) if text else "",
-            "nth": sum(len(group) for group in self.responses.values()),
+            "nth": nth,
         }
         raw = json.dumps({**claims, "seal": seal(claims)}).encode()
         signature = "FAKE" + base64.b64encode(raw).decode()
         # The blocks before it in the same answer belong to the same group: none may go missing alone.
-        group = next((self.responses[signature_of(b)] for b in blocks if b["type"] in THINKING), [])
-        group.append(signature)
-        self.responses[signature] = group
+        with self.lock:
+            group = next((self.responses[signature_of(b)] for b in blocks if b["type"] in THINKING), [])
+            group.append(signature)
+            self.responses[signature] = group
         return signature
 
-    def last(self, messages: list[Block], dropped: set[tuple[int, int]]) -> str:
+    def last(self, messages: list[Block], dropped: set[Place]) -> str:
         """The last signature that the model is shown; "" when there is none."""
         found = ""
         for index, message in enumerate(messages):
@@ -139,7 +170,7 @@ class Signatures:
                     found = signature_of(block)
         return found
 
-    def check(self, body: Block, model: Model, betas: set[str]) -> tuple[list[dict[str, str]], set[tuple[int, int]]]:
+    def check(self, body: Block, model: Model, betas: set[str]) -> tuple[list[dict[str, str]], set[Place]]:
         """The input_transformations of a request and the places of the blocks that binding dropped.
 
         Raises Refusal for an altered or invented block and, where binding is enforced, for the first
@@ -149,16 +180,17 @@ class Signatures:
         behaviour = (thinking.get("block_binding") or {}).get("prefix_mismatch_behavior")
         enforced = model.bound and (model.bound_for_all or self.new_account or behaviour is not None)
         found = [
-            (turn, block, place)
+            (block, place)
             for turn in turns(body["messages"])
             for block, place in zip(turn.blocks, turn.places)
             if turn.role == "assistant" and block.get("type") in THINKING
         ]
-        self.untouched(body, [(block, place) for turn, block, place in found], model)
+        self.untouched(body, found, model)
         changes: list[dict[str, str]] = []
-        dropped: set[tuple[int, int]] = set()
+        dropped: set[Place] = set()
         previous: str | None = None
-        for _, block, place in found:
+        bound = prefixes(body, [place for _, place in found]) if model.bound else {}
+        for block, place in found:
             claims = opened(signature_of(block)) or {}
             path = "messages.{}.content.{}".format(*place)
             writer = find(claims["model"], self.models)
@@ -166,7 +198,7 @@ class Signatures:
                 changes.append({"type": "thinking_dropped", "path": path, "reason": "model_binding_mismatch"})
                 previous = signature_of(block)
                 continue
-            change = self.change(claims, prefix(body, place), previous) if model.bound else None
+            change = self.change(claims, bound[place], previous) if model.bound else None
             if change and enforced and behaviour != "drop_block":
                 raise mismatch(path, block["type"], change, BETA in betas)
             if change and enforced:
@@ -188,7 +220,7 @@ class Signatures:
             return "previous"
         return None
 
-    def untouched(self, body: Block, found: list[tuple[Block, tuple[int, int]]], model: Model) -> None:
+    def untouched(self, body: Block, found: list[tuple[Block, Place]], model: Model) -> None:
         """Raises Refusal when a block was altered, or a part of the newest answer's thinking is gone."""
         newest = max((i for i, m in enumerate(body["messages"]) if m["role"] == "assistant"), default=-1)
         in_newest = [signature_of(block) for block, place in found if place[0] == newest]

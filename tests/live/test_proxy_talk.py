@@ -62,6 +62,11 @@ class Talk:
         self.terminal.enter("/compact")
         return self.user.api.wait_for(lambda api: [r for r in api.messages()[before:] if r.status == 200 and r.prompt.startswith(COMPACTION)])[0]
 
+    def empties(self, words: str) -> None:
+        """Empties the input once the words stand in it."""
+        assert until(lambda: words in self.terminal.left_over()), self.shown()
+        assert until(lambda: not self.terminal.left_over() or self.terminal.keys("C-e", "C-u")), self.shown()
+
     def shown(self) -> str:
         """What stands on the screen now."""
         return self.terminal.tmux("capture-pane", "-p", "-t", "main")
@@ -129,12 +134,12 @@ def test_a_cleared_conversation_is_in_front_of_the_next(user: Proxied) -> None:
 
 
 def test_a_rewound_conversation_goes_on_from_there(user: Proxied) -> None:
-    """Esc Esc: what was said after that place is gone, what stood before it has the same bytes."""
+    """What was said after that place is gone, what stood before it has the same bytes."""
     with Talk(user) as talk:
         first = talk.says("good morning to you, my dear machine")
         second = talk.says("let us talk about bridges")
         rewind(talk)
-        assert until(lambda: "bridges" in talk.terminal.left_over())  # what was typed then is offered again
+        talk.empties("bridges")  # what was typed then is offered again
         rewound = talk.says("let us talk about tunnels instead")
 
     assert "bridges" not in json.dumps(rewound.body["messages"])
@@ -146,9 +151,8 @@ def test_a_rewound_conversation_goes_on_from_there(user: Proxied) -> None:
 def rewind(talk: Talk, down: int = 0) -> None:
     """Goes back to before the last of two prompts, or takes a choice further down for it."""
     assert until(lambda: 2 == len(ENDED.findall(talk.shown())))
-    talk.terminal.keys("Escape")
-    talk.terminal.keys("Escape")
-    talk.terminal.wait_for("Rewind")
+    talk.terminal.enter("/rewind")
+    talk.terminal.wait_for("(current)")
     talk.terminal.keys("Up")
     talk.terminal.keys("Enter")
     talk.terminal.wait_for("Never mind")
@@ -162,8 +166,8 @@ def test_what_is_summarised_in_part_is_not_refused(user: Proxied, down: int) -> 
         talk.says("good morning to you")
         talk.says("bridges, please")
         rewind(talk, down)
-        user.api.wait_for(lambda api: len(mains(api)) > 3 and api.messages()[-1].status)
-        talk.terminal.wait_for_empty_input()
+        user.api.wait_for(lambda api: [request for request in mains(api) if COMPACTION in json.dumps(request.body["messages"][-1])])
+        talk.empties("bridges" if 1 == down else "")
         last = talk.says("tunnels, please")
 
     assert {"good morning to you", "bridges, please"} <= set(said(last.body["messages"], "user"))

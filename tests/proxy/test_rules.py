@@ -311,3 +311,42 @@ def test_each_agent_has_its_own_past(stage: Stage, tmp_path: Path) -> None:
     play(stage.client("s1", "/agent/work"), [saying("one")])
     assert "old0" not in json.dumps(stage.sent("s1"))
     assert [] == stage.refusals()
+
+
+def trace_of(messages: list[Block]) -> list[Block]:
+    """What stands in front of the client's own messages."""
+    return plain(messages[: next(number for number, message in enumerate(messages) if "gitStatus" in json.dumps(message))])
+
+
+def test_sessions_that_follow_each_other_begin_with_the_same_bytes(stage: Stage, tmp_path: Path) -> None:
+    """The prompt cache of one serves the next: what is new comes behind what was there."""
+    past("monday", sessions.session(3, "old", 4), str(tmp_path), at=1_790_000_000.0)
+    play(stage.client("s1"), [saying("one")])
+    past("tuesday", sessions.session(4, "newer", 2), str(tmp_path), at=1_790_100_000.0)
+    play(stage.client("s2"), [saying("two")])
+    first, second = trace_of(stage.sent("s1")[0]), trace_of(stage.sent("s2")[0])
+    assert len(second) > len(first) > 4
+    assert first == second[: len(first)]
+
+
+def test_a_full_trace_moves_in_one_large_step(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the past is more than its budget about half is shown, and then it grows again before it moves again."""
+    monkeypatch.setenv("TENON_PROXY_TRACE_TOKENS", "20000")
+    beginnings = []
+    for day in range(8):
+        past(f"day {day}", sessions.session(day, f"day{day}x", 3), str(tmp_path), at=1_790_000_000.0 + day * 86_400)
+        play(stage.client(f"s{day}"), [saying("good morning")])
+        beginnings.append(json.dumps(trace_of(stage.sent(f"s{day}")[0])[0]))
+    moves = sum(before != after for before, after in zip(beginnings, beginnings[1:]))
+    assert 1 <= moves <= 4
+    assert [] == stage.refusals()
+
+
+def test_a_session_told_to_another_agent_by_its_hooks_is_that_agents(stage: Stage, tmp_path: Path) -> None:
+    """The address names none; what the default agent remembers is not put in front of it."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    with db.open_store(paths.store_path("work")) as store:
+        conversations.announce(store, "s1", folder=str(tmp_path), repository=None, now=1.0)
+    play(stage.client("s1"), [saying("one"), saying("two")])
+    assert "old0" not in json.dumps(stage.sent("s1"))
+    assert [("work", "traced")] == [(one["agent"], one["state"]) for one in Rewriter().status()]
