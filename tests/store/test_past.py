@@ -58,6 +58,16 @@ def test_of_sessions_that_ended_together_the_later_one_comes_first(store: Store,
     assert [["z", "y", "x"]] * 3 == [[name for name, _ in told(store)] for _ in range(3)]
 
 
+def test_what_is_older_than_a_turn_stays_out_and_hides_nothing_newer(store: Store, repository: int) -> None:
+    """A long session that was spoken in last does not end the search with its old exchanges."""
+    talk(store, repository, "long", "l1", "l2")
+    first = talk(store, repository, "short", "s1", "s2", later=10)[0]
+    talk(store, repository, "long", "l3", "l4", later=20)
+
+    found = past.newest(store, repositories=None, since=first)
+    assert [("long", "l3"), ("short", "s1")] == [(session.name, turns[0].text()) for session, turns in found]
+
+
 def test_an_exchange_is_whole_and_of_the_main_conversation(store: Store, repository: int) -> None:
     """With its calls and results; what sub-agents said, and what came before the first prompt, is no part of it."""
     talk(store, repository, "s", "left over", "go", "call", "result", "done", "more", kinds="rpctrp")

@@ -16,14 +16,13 @@ from tenon.wire.spans import printed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from tenon.base.settings import Settings
     from tenon.proxy.request import Request
     from tenon.store.conversations import Conversation, Epoch
     from tenon.store.db import Store
-    from tenon.store.exchanges import Session, Turn
 
 WINDOW_SHARE = 0.75  # of a model's window: below where Claude Code compacts by itself
 LEAST_PER_TOKEN = 2.0  # bytes: below what any text has
@@ -80,38 +79,26 @@ def begin(store: Store, request: Request, announced: Conversation | None, chosen
 
 
 def _trace(store: Store, request: Request, repository: int | None, chosen: Settings, most: int) -> list[int]:
-    size = min(int(chosen.number("proxy.trace_tokens")), most - int((len(request.body.raw)) / budget.PER_TOKEN))
+    size = min(int(chosen.number("proxy.trace_tokens")), most - budget.tokens(*Wire(request, None, [], "").weight(), budget.PER_TOKEN))
     if size <= 0:
         return []
     scope = None if chosen.text("proxy.scope") != "repository" else places.scope(store, repository)
     key = "everywhere" if scope is None else ",".join(map(str, scope))
     start = conversations.trace_start(store, key)
 
-    def composed(first: int, tokens: int) -> trace.Trace:
-        found = past.newest(store, repositories=scope, without=[request.session], folders_out=chosen.names("archive.exclude"))
-        return trace.compose(_since(found, first), budget_tokens=tokens, result_chars=int(chosen.number("proxy.result_chars")), images=IMAGES)
+    def composed(since: int, tokens: int) -> trace.Trace:
+        found = past.newest(store, repositories=scope, without=[request.session], folders_out=chosen.names("archive.exclude"), since=since)
+        return trace.compose(found, budget_tokens=tokens, result_chars=int(chosen.number("proxy.result_chars")), images=IMAGES)
 
     # The beginning stays where it is until the budget is reached, and then moves in one large step: sessions that follow each
     # other begin with the same bytes, and the prompt cache of one serves the next.
     made = composed(start, size)
-    if made.left_out or not start:
-        made = composed(0, size // 2 if made.left_out else size)
+    full = made.left_out
+    if full:
+        made = composed(0, size // 2)
+    if full or not start:
         conversations.set_trace_start(store, key, made.oldest)
     return [conversations.add_piece(store, made.messages, made.tokens, made.images)] if made.messages else []
-
-
-def _since(found: Iterator[tuple[Session, list[Turn]]], first: int) -> Iterator[tuple[Session, list[Turn]]]:
-    here = 0
-    older = False
-    for session, turns in found:
-        if session.id != here and older:
-            return
-        older = turns[0].id < first
-        if older and session.id != here:
-            return  # the newest exchange of this session, and so all that follows, is older
-        here = session.id
-        if not older:
-            yield session, turns
 
 
 def compose(store: Store, request: Request, conversation: Conversation, most: int) -> Wire:

@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 SESSIONS = "SELECT id, name, repository, folder, branch, client, started, last FROM session {} ORDER BY last DESC, id DESC"
 IN_REPOSITORIES = "WHERE repository IN ({})"
 # The plus sign: by the index of the session's turns, from its end, never by another one.
-PROMPT_BEFORE = "SELECT id FROM turn WHERE session = ? AND id < ? AND +thread = '' AND +kind = 'prompt' ORDER BY id DESC LIMIT 1"
+PROMPT_BEFORE = "SELECT id FROM turn WHERE session = ? AND id < ? AND id >= ? AND +thread = '' AND +kind = 'prompt' ORDER BY id DESC LIMIT 1"
 EXCHANGE = f"SELECT {COLUMNS} FROM turn t WHERE t.session = ? AND t.id >= ? AND t.id < ? AND +t.thread = '' ORDER BY t.id"
 END = (1 << 63) - 1
 
 
 def newest(
-    store: Store, *, repositories: Sequence[int] | None, without: Sequence[str] = (), folders_out: Sequence[str] = ()
+    store: Store, *, repositories: Sequence[int] | None, without: Sequence[str] = (), folders_out: Sequence[str] = (), since: int = 0
 ) -> Iterator[tuple[Session, list[Turn]]]:
     """Each whole exchange with its session: the session that was spoken in last first, and in it the newest exchange first.
 
-    `repositories` None means all of them; `without` are names of sessions, `folders_out` folders whose sessions stay out. A
-    forgotten turn is there without content; an exchange that was forgotten whole is not. Nothing is held open in between.
+    `repositories` None means all of them; `without` are names of sessions, `folders_out` folders whose sessions stay out,
+    `since` is the number of the turn with which the first exchange may begin. A forgotten turn is there without content; an
+    exchange that was forgotten whole is not. Nothing is held open in between.
     """
     where = "" if repositories is None else IN_REPOSITORIES.format(", ".join("?" * len(repositories)))
     left_out = {name for name in without if name}
@@ -42,7 +43,7 @@ def newest(
         if outside[session.folder]:
             continue
         end = END
-        while (first := store.value(PROMPT_BEFORE, (session.id, end))) is not None:
+        while (first := store.value(PROMPT_BEFORE, (session.id, end, since))) is not None:
             turns = [Turn(found) for found in store.rows(EXCHANGE, (session.id, first, end))]
             end = int(first)
             if any(turn.content for turn in turns):
