@@ -1,8 +1,9 @@
-"""The main job before your eyes, without an account or a network: a fact told in session one reaches the model in session two.
+"""The main job before your eyes, without an account or a network: a fact told in session one reaches the model in the next two.
 
     python3 tests/demo.py [CLAUDE]     # the Claude Code on the PATH, or the one named
 
-Real Claude Code runs twice in a home of its own, against a stand-in of the Messages API on this machine.
+Real Claude Code runs three times in a home of its own, against a stand-in of the Messages API on this machine; the third time
+through the proxy, where the first two sessions themselves stand in front of it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -22,6 +25,7 @@ from tests.fakes.messages_api import MessagesApi  # noqa: E402
 
 FACT = "For your information: our staging database is called zebra-42 and only Ottilie may restart it."
 QUESTION = "Who may restart the staging database, and what is it called?"
+LATER = "What did we speak about last time?"
 
 
 def main(arguments: list[str]) -> int:
@@ -44,9 +48,33 @@ def main(arguments: list[str]) -> int:
             done = claude.run(prompt)
             print("  " + (done.stdout or done.stderr).strip())
         told = remembered(api.messages()[-1].body)
-    print("\nWhat stood beside the question in the request of session 2:\n")
-    print("\n".join("  " + line for line in told.splitlines()) or "  nothing")
-    return 0 if "zebra-42" in told and "Ottilie" in told else 1
+        print("\nWhat stood beside the question in the request of session 2:\n")
+        print("\n".join("  " + line for line in told.splitlines()) or "  nothing")
+        before = behind_the_proxy(claude, api)
+        print("\nWhat stood in front of it, as the model's own past:\n")
+        print("\n".join("  " + line for line in before) or "  nothing")
+    return 0 if all(word in text for text in (told, " ".join(before)) for word in ("zebra-42", "Ottilie")) else 1
+
+
+def behind_the_proxy(claude: ClaudeCode, api: MessagesApi) -> list[str]:
+    """The messages in front of a third session's own, one a line."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    tenon = [sys.executable, str(ROOT / "bin" / "tenon")]
+    env = {**claude.env, "TENON_UPSTREAM": api.url}
+    print(f"\n$ tenon start --port {port}")
+    started = subprocess.run([*tenon, "start", "--port", port], env=env, capture_output=True, text=True, check=False)
+    print("  " + (started.stdout + started.stderr).strip().splitlines()[0])
+    try:
+        print(f"\nsession 3, through the proxy: claude -p {json.dumps(LATER)}")
+        done = claude.run(LATER, env={"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}"})
+        print("  " + (done.stdout or done.stderr).strip())
+    finally:
+        subprocess.run([*tenon, "stop"], env=env, capture_output=True, check=False)
+    messages = api.messages()[-1].body["messages"]
+    own = next((number for number, message in enumerate(messages) if LATER in " ".join(strings(message))), 0)
+    return [f"{message['role']}: {block.get('text', block['type'])}" for message in messages[:own] for block in message["content"]]
 
 
 def remembered(body: object) -> str:

@@ -152,8 +152,9 @@ def rewind(talk: Talk, down: int = 0) -> None:
     """Goes back to before the last of two prompts, or takes a choice further down for it."""
     assert until(lambda: 2 == len(ENDED.findall(talk.shown())))
     talk.terminal.enter("/rewind")
-    talk.terminal.wait_for("(current)")
+    talk.terminal.wait_for("❯ (current)")
     talk.terminal.keys("Up")
+    assert until(lambda: "❯ (current)" not in talk.shown())
     talk.terminal.keys("Enter")
     talk.terminal.wait_for("Never mind")
     talk.terminal.keys(*["Down"] * down, "Enter")
@@ -170,6 +171,7 @@ def test_what_is_summarised_in_part_is_not_refused(user: Proxied, down: int) -> 
         talk.empties("bridges" if 1 == down else "")
         last = talk.says("tunnels, please")
 
+    import sys; sys.path.insert(0,"/tmp"); import dbg; dbg.dump(user, f"/tmp/part{down}.txt")
     assert {"good morning to you", "bridges, please"} <= set(said(last.body["messages"], "user"))
 
 
