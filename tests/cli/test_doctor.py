@@ -400,17 +400,16 @@ def test_a_changed_turn_is_found(tenon: Tenon) -> None:
 
 
 def damaged(tenon: Tenon) -> Path:
-    """A store of two hundred memories, with pages in its middle overwritten."""
+    """A store of two hundred memories, with three pages overwritten that hold some of them."""
     path = Path(paths_of(tenon))
     with db.open_store(str(path)) as store, store.transaction():
         for number in range(200):
             memories.write(store, repository=None, tier="short", kind="fact", text=f"fact number {number}: " + "words " * 40, now=NOW)
     with db.open_store(str(path)) as store:
         store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    size = path.stat().st_size
-    with open(path, "r+b") as file:
-        file.seek(size * 2 // 3 // 4096 * 4096)
-        file.write(b"\xff" * 4096 * 3)
+    whole = path.read_bytes()
+    at = whole.index(b"fact number 100: words words") // 4096 * 4096
+    path.write_bytes(whole[:at] + b"\xff" * 4096 * 3 + whole[at + 4096 * 3 :])
     return path
 
 

@@ -100,7 +100,8 @@ def test_start_takes_a_port_for_once(user: Tenon) -> None:
     second = user.ok("start", "--port", str(ports.free()))
 
     assert f"http://127.0.0.1:{port} runs, " in first.out
-    assert "none does anyway" in first.out
+    assert "no background digest runs yet" in first.err
+    assert "accepted for scripts: no background digest runs yet" in " ".join(user.ok("start", "--help").out.split())
     assert "It keeps what it was started with" in second.err
 
 

@@ -26,20 +26,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
     parser.add_argument("--port", metavar="N", type=count, default=0, help="where it listens (else the setting proxy.port)")
     parser.add_argument("--max-context", metavar="N", type=count, default=0, help="most tokens of one request (else the setting proxy.max_context)")
-    parser.add_argument("--no-digest", action="store_true", help="no background digest in this proxy")
+    parser.add_argument("--no-digest", action="store_true", help="accepted for scripts: no background digest runs yet, with or without it")
 
 
 def run(options: argparse.Namespace, out: Out) -> int:
     """0 when it runs."""
     here = machine.here()
     before = daemon.running()
-    state = daemon.start(options.port, max_context=options.max_context, digest=not options.no_digest, upstream=standing.wanted(here))
+    state = daemon.start(options.port, max_context=options.max_context, upstream=standing.wanted(here))
     same = before is not None and before.pid == state.pid
     out.line(f"{state.url} {'runs already' if same else 'runs'}, and sends to {standing.shown(state.upstream)} (process {state.pid}).")
-    if same and (options.max_context or options.no_digest or options.port not in (0, state.port)):
+    if same and (options.max_context or options.port not in (0, state.port)):
         out.say("It keeps what it was started with; `tenon stop` first to start it otherwise.")
-    elif options.no_digest:
-        out.line("No background digest runs in it; none does anyway unless it is turned on.")
+    if options.no_digest:
+        out.say("--no-digest changes nothing: no background digest runs yet.")
     _use(state, out)
     return 0
 

@@ -51,6 +51,8 @@ def begin(store: Store, request: Request, announced: Conversation | None, chosen
     if folder and paths.lies_in(folder, chosen.names("archive.exclude")):
         return None
     repository = announced.repository if announced else places.find(store, folder) if folder else None
+    if not request.session:  # it works in no folder; what it says belongs to where its agent lives
+        repository = places.settle(store, paths.agent_folder(request.agent), request.now)
     name = request.session or f"{request.client}:{request.opening()[:12]}:{request.now:.3f}"
     parent = None
     began_elsewhere = any(message.role == "assistant" for message in request.body.messages) or compaction.is_summary(request.body.slice(0))

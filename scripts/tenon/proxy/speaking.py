@@ -6,11 +6,11 @@ would change everything after it.
 
 from __future__ import annotations
 
-from tenon.base import faults, paths
+from tenon.base import faults
 from tenon.base.lean import sqlite
 from tenon.recall import briefing, injection, offer
 from tenon.store import archive as archives
-from tenon.store import conversations, places
+from tenon.store import conversations
 from tenon.wire import edit, identity, route
 from tenon.wire.spans import printed
 
@@ -84,7 +84,7 @@ def archive(store: Store, request: Request, conversation: Conversation, first: i
     """Archives the messages from index `first` on and the answer, as the hooks do from a transcript."""
     repository = conversation.repository
     if repository is None:
-        repository = places.settle(store, paths.agent_folder(request.agent), request.now)
+        return
     rows: list[archives.Row] = []
     last = len(request.body.messages)
     names = [f"{conversation.name}:{number}:{digest[:12]}" for number, digest in enumerate(request.first(last))]

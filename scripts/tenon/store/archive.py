@@ -2,7 +2,7 @@
 
 A row is one message or a part of one (Claude Code writes an answer block by block; rows with the same `message`
 are one answer). Its hash covers its parent's hash, so a re-sent history finds itself, sessions that run at once are
-separate chains, a fork or a rewind is a branch, and `verify` can prove that nothing was changed. After llm's logs.py
+separate chains, a fork or a rewind is a branch, and `health.check_chain` can prove that nothing was changed. After llm's logs.py
 by Simon Willison, which does this for prompts and responses.
 """
 
@@ -37,10 +37,6 @@ ADD_TURN = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 ADD_PASSAGE = "INSERT INTO passage (turn, repository, first, last) VALUES (?, ?, ?, ?)"
-EVERY_TURN = (
-    "SELECT t.id, t.hash, p.hash, s.name, t.thread, t.role, t.content, t.forgotten FROM turn t JOIN session s ON s.id = t.session "
-    "LEFT JOIN turn p ON p.id = t.parent ORDER BY t.id"
-)
 CONTENT_OF_LINE = "SELECT t.content FROM line l JOIN turn t ON t.id = l.turn WHERE l.uuid = ?"
 
 
@@ -125,20 +121,6 @@ def chain_hash(parent: bytes | None, session_name: str, thread: str, role: str, 
 def canonical(content: Sequence[object]) -> str:
     """The content blocks as the archive keeps them: secrets redacted, no cache markers, keys sorted, no spaces."""
     return _json([_kept(block) for block in content])
-
-
-def verify(store: Store) -> tuple[int, list[int]]:
-    """How many turns were checked, and the turns whose hash does not follow from their content and parent.
-
-    A forgotten turn has no content to check; its hash still binds the turns after it.
-    """
-    checked = 0
-    wrong: list[int] = []
-    for turn, own, parent, name, thread, role, content, blank in store.each(EVERY_TURN):
-        checked += 1
-        if blank is None and chain_hash(parent, name, thread, role, content) != own:
-            wrong.append(int(turn))
-    return checked, wrong
 
 
 def _add(store: Store, gone: Forgotten | None, name: str, number: int, repository: int, row: Row) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from tenon.base import jsonc, paths
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse
 from tenon.world import claude_settings, guard
-from tenon.world.claude_settings import _bytes, _parsed, _text, _write
+from tenon.world.claude_settings import contents, decoded, parsed, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -245,24 +245,24 @@ def _retried(settings: str, old: str, new: str) -> bool:
 
 def _token(settings: str, keys: Sequence[str]) -> str:
     """The value under the keys as the file has it, «» when it is not there."""
-    text = _text(settings, _bytes(settings))
-    node = _found(_parsed(settings, text), keys)
+    text = decoded(settings, contents(settings))
+    node = _found(parsed(settings, text), keys)
     return text[node.start : node.end] if node is not None else ""
 
 
 def _swapped(settings: str, keys: Sequence[str], old: object, token: str) -> bool:
     """Whether exactly the old value stood there and the token stands in its place now; nothing else changes. Raises TenonError."""
-    data = _bytes(settings)
-    text = _text(settings, data)
-    node = _found(_parsed(settings, text), keys)
+    data = contents(settings)
+    text = decoded(settings, data)
+    node = _found(parsed(settings, text), keys)
     if node is None or node.value != old:
         return False
     changed = text[: node.start] + token + text[node.end :]
-    there = _found(_parsed(settings, changed), keys)
+    there = _found(parsed(settings, changed), keys)
     if there is None or there.value != json.loads(token):
         raise TenonError(f"{settings} is written in a way that cannot be changed safely; change {'.'.join(keys)} by hand")
     if changed != text:
-        _write(settings, data, changed.encode("utf-8"))
+        replace(settings, data, changed.encode("utf-8"))
     return True
 
 

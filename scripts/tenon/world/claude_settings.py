@@ -58,7 +58,7 @@ def from_fields(fields: dict[str, Any]) -> Edit:
 
 def read(path: str) -> dict[str, Any]:
     """The settings in the file, {} when there is none. Raises TenonError for a file that is not a JSON object."""
-    return _object(_parsed(path, _text(path, _bytes(path))).value)
+    return _object(parsed(path, decoded(path, contents(path))).value)
 
 
 def plan_put(path: str, keys: Sequence[str], value: object) -> Edit | None:
@@ -76,13 +76,13 @@ def plan_add(path: str, keys: Sequence[str], item: object) -> Edit | None:
 
 def apply(edit: Edit) -> None:
     """Writes the edit. Raises TenonError when the file has changed since it was planned or cannot be written."""
-    old = _bytes(edit.path)
+    old = contents(edit.path)
     if _hash(old) != edit.before:
         raise TenonError(f"{edit.path} has just been changed by somebody else; nothing was written, try again")
-    text = _text(edit.path, old)
+    text = decoded(edit.path, old)
     for at, told in edit.insertions:
         text = text[:at] + told + text[at:]
-    _write(edit.path, old, text.encode("utf-8"))
+    replace(edit.path, old, text.encode("utf-8"))
 
 
 def put(path: str, keys: Sequence[str], value: object) -> Edit | None:
@@ -107,34 +107,34 @@ def take(edit: Edit, *, dry: bool = False) -> str:
     Kept is a value that somebody has changed since: it is theirs now. With `dry` nothing is written.
     Raises TenonError for a file that cannot be parsed or written.
     """
-    old = _bytes(edit.path)
+    old = contents(edit.path)
     if old is None:
         return "gone"
     if _hash(old) == edit.after:
-        new = jsonc.cut(_text(edit.path, old), [(at, at + len(told)) for at, told in edit.insertions]).encode("utf-8")
+        new = jsonc.cut(decoded(edit.path, old), [(at, at + len(told)) for at, told in edit.insertions]).encode("utf-8")
         if not dry:
-            _write(edit.path, old, None if edit.before == MISSING else new)
+            replace(edit.path, old, None if edit.before == MISSING else new)
         return "restored"
-    text = _text(edit.path, old)
+    text = decoded(edit.path, old)
     if not text.strip("\ufeff \t\r\n"):
         return "gone"
     found = _taken(edit, text)
     if found in ("gone", "kept"):
         return found
     if not dry:
-        _write(edit.path, old, found.encode("utf-8"))
+        replace(edit.path, old, found.encode("utf-8"))
     return "removed"
 
 
 def _plan(path: str, keys: Sequence[str], value: object, *, listed: bool) -> Edit | None:
-    old = _bytes(path)
-    text = _text(path, old)
+    old = contents(path)
+    text = decoded(path, old)
     if not text.strip("\ufeff \t\r\n"):
         insertions: jsonc.Insertions = [(len(text), jsonc.with_child("{}", jsonc.parse("{}"), keys[0], _nested(keys[1:], value, listed))[0][1])]
         insertions[0] = (len(text), "{" + insertions[0][1] + "}\n")
         made = len(keys)
     else:
-        root = _parsed(path, text)
+        root = parsed(path, text)
         node, depth = _deepest(root, keys)
         made = len(keys) - depth
         if not made and listed and isinstance(node.value, list):
@@ -157,7 +157,7 @@ def _plan(path: str, keys: Sequence[str], value: object, *, listed: bool) -> Edi
 
 def _taken(edit: Edit, text: str) -> str:
     """The text without the edit's value, or «gone» or «kept»."""
-    root = _parsed(edit.path, text)
+    root = parsed(edit.path, text)
     node, depth = _deepest(root, edit.keys)
     if depth < len(edit.keys):
         return "gone"
@@ -170,18 +170,18 @@ def _taken(edit: Edit, text: str) -> str:
     child = (node.children or [])[node.value.index(edit.value)]
     changed = jsonc.cut(text, jsonc.without_child(text, node, child))
     expected = [item for at, item in enumerate(node.value) if at != node.value.index(edit.value)]
-    if _deepest(_parsed(edit.path, changed), edit.keys)[0].value != expected:
+    if _deepest(parsed(edit.path, changed), edit.keys)[0].value != expected:
         raise _by_hand(edit.path, edit.keys)
     return changed
 
 
 def _without(path: str, text: str, keys: Sequence[str]) -> str:
-    parent, _ = _deepest(_parsed(path, text), keys[:-1])
+    parent, _ = _deepest(parsed(path, text), keys[:-1])
     child = parent.child(keys[-1])
     if child is None:
         return text
     changed = jsonc.cut(text, jsonc.without_child(text, parent, child))
-    left = _deepest(_parsed(path, changed), keys[:-1])[0].value
+    left = _deepest(parsed(path, changed), keys[:-1])[0].value
     if left != {key: value for key, value in _object(parent.value).items() if key != keys[-1]}:
         raise _by_hand(path, keys)
     return changed
@@ -189,7 +189,7 @@ def _without(path: str, text: str, keys: Sequence[str]) -> str:
 
 def _emptied(path: str, text: str, keys: Sequence[str], made: int) -> str:
     """The text without the containers that were made for the edit and hold nothing now."""
-    while made > 0 and keys and _deepest(_parsed(path, text), keys)[0].value == {}:
+    while made > 0 and keys and _deepest(parsed(path, text), keys)[0].value == {}:
         text = _without(path, text, keys)
         keys, made = keys[:-1], made - 1
     return text
@@ -198,7 +198,7 @@ def _emptied(path: str, text: str, keys: Sequence[str], made: int) -> str:
 def _prove(path: str, text: str, changed: str, keys: Sequence[str], value: object, *, listed: bool) -> None:
     """The insertion did what it should and nothing else, or TenonError."""
     before = jsonc.parse(text).value if text.strip("\ufeff \t\r\n") else {}
-    after = _parsed(path, changed).value
+    after = parsed(path, changed).value
     here = _object(before)
     for key in keys[:-1]:
         here = _object(here.setdefault(key, {}))
@@ -234,7 +234,8 @@ def _nested(keys: Sequence[str], value: object, listed: bool) -> object:
     return nested
 
 
-def _bytes(path: str) -> bytes | None:
+def contents(path: str) -> bytes | None:
+    """The file's bytes, or None when there is none. Raises TenonError for a file that cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -244,14 +245,16 @@ def _bytes(path: str) -> bytes | None:
         raise TenonError(f"{path} cannot be read ({error.strerror}); nothing was changed") from error
 
 
-def _text(path: str, data: bytes | None) -> str:
+def decoded(path: str, data: bytes | None) -> str:
+    """The bytes of the file as text, «» for None. Raises TenonError, which names the file, for what is not UTF-8."""
     try:
         return (data or b"").decode("utf-8")
     except UnicodeDecodeError as error:
         raise TenonError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}), so it is left alone; save it as UTF-8 and try again") from error
 
 
-def _parsed(path: str, text: str) -> jsonc.Node:
+def parsed(path: str, text: str) -> jsonc.Node:
+    """The object that the text of the file is; a text with nothing in it is an empty one. Raises TenonError, which names the file."""
     if not text.strip("\ufeff \t\r\n"):
         return jsonc.parse("{}")
     try:
@@ -271,14 +274,14 @@ def _hash(data: bytes | None) -> str:
     return MISSING if data is None else sha256(data).hexdigest()
 
 
-def _write(path: str, old: bytes | None, new: bytes | None) -> None:
-    """Puts the new bytes in the file's place at once (None: removes it), if it still holds the old ones."""
+def replace(path: str, old: bytes | None, new: bytes | None) -> None:
+    """Puts the new bytes in the file's place at once (None: removes it). Raises TenonError unless it still holds the old ones."""
     target = os.path.realpath(path)
     temporary = f"{target}.tenon-{os.getpid()}"
     try:
         if new is not None:
             _beside(target, temporary, new)
-        if _bytes(path) != old:
+        if contents(path) != old:
             raise TenonError(f"{path} has just been changed by somebody else; nothing was written, try again")
         if new is None:
             os.remove(target)

@@ -30,8 +30,8 @@ POLL_S = 0.03
 STALE_S = 10.0
 LONGEST_ANSWER = 1 << 20
 TAIL_BYTES = 4000
-# What a session of Claude Code knows and its proxy has no use for: addresses, credentials, and whose child it is.
-FOREIGN = ("ANTHROPIC_", "CLAUDE_CODE_", "CLAUDE_ENV_FILE", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_", "CLAUDECODE", "AI_AGENT", "TENON_INSIDE")
+# What a session of Claude Code knows and its proxy has no use for: addresses, credentials, whose child it is, and one agent, as it serves them all.
+FOREIGN = ("ANTHROPIC_", "CLAUDE_CODE_", "CLAUDE_ENV_FILE", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_", "CLAUDECODE", "AI_AGENT", "TENON_INSIDE", "TENON_AGENT")
 
 
 class State:
@@ -103,9 +103,7 @@ def running(wait_s: float = ASK_S) -> State | None:
     return state
 
 
-def start(
-    port: int = 0, *, max_context: int = 0, digest: bool = True, upstream: str = "", wait_s: float = START_S
-) -> State:  # fmt: skip
+def start(port: int = 0, *, max_context: int = 0, upstream: str = "", wait_s: float = START_S) -> State:
     """The proxy that runs, started when there was none; what is not given comes from the settings.
 
     What is given holds for that process: it finds it in its environment, which goes before settings.json.
@@ -126,7 +124,8 @@ def start(
     paths.make_private(paths.home())
     command = [sys.executable or "python3", "-I", "-S", _entry(), "--port", str(port)]
     env = environment(os.environ, upstream)
-    env.update(**({"TENON_PROXY_MAX_CONTEXT": str(max_context)} if max_context else {}), **({} if digest else {"TENON_NO_DIGEST": "1"}))
+    if max_context:
+        env["TENON_PROXY_MAX_CONTEXT"] = str(max_context)
     before = _size(log_path())
     try:
         process = _spawn(command, env)
@@ -175,10 +174,8 @@ def is_taken(port: int) -> bool:
 
 
 def environment(given: Mapping[str, str], upstream: str = "") -> dict[str, str]:
-    """The environment of the proxy: the starter's without Claude Code's own addresses, credentials and session."""
+    """The environment of the proxy: the starter's without Claude Code's own addresses, credentials, session and agent."""
     kept = {name: value for name, value in given.items() if not name.upper().startswith(FOREIGN)}
-    if "/agent/" in given.get("ANTHROPIC_BASE_URL", ""):
-        kept.pop("TENON_AGENT", None)  # the agent of that one session, chosen with `tenon code`
     if upstream:
         kept["TENON_UPSTREAM"] = upstream
     return kept
