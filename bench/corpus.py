@@ -23,12 +23,23 @@ def sentences() -> list[str]:
         if name.endswith(".py"):
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
                 tree = ast.parse(file.read())
-            for node in ast.walk(tree):
+            for node in statements(tree):
                 if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
                     for sentence in (ast.get_docstring(node) or "").replace("\n", " ").split(". "):
                         if 5 <= len(sentence.split()) <= 30:
                             found[" ".join(sentence.split())] = None
     return list(found)
+
+
+def statements(tree: ast.AST) -> list[ast.AST]:
+    """The nodes that can hold statements, in the order of ast.walk; most of a tree is expressions."""
+    found = [tree]
+    for node in found:
+        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+            inner = getattr(node, name, ())
+            if isinstance(inner, list):
+                found += inner
+    return found
 
 
 def memories(count: int, seed: int = 1) -> list[str]:

@@ -14,9 +14,10 @@ import pytest
 from tenon.base import paths
 from tenon.base.lean import sqlite
 from tenon.digest import capture, importing
-from tenon.store import archive, db, exchanges, feeds
+from tenon.store import db, exchanges, feeds
 from tenon.store.db import Store
 from tests.fakes.transcripts import Transcript
+from tests.store.chain import checked
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,7 +50,7 @@ def test_a_conversation_is_archived_verbatim(store: Store, talk: Transcript) -> 
 
     assert (5, True, "", 0) == (report.new, report.finished, report.problem, report.left_out)
     assert [("prompt", "fix the parser"), ("thinking", ""), ("call", "Bash make"), ("result", "Exit code 2"), ("reply", "It was a typo.")] == told(store)
-    assert (5, []) == archive.verify(store)
+    assert (5, []) == checked(store)
     assert 0 == store.value("SELECT count(*) FROM turn WHERE content LIKE '%SYSTEM WORDS%'")
 
 

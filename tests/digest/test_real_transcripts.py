@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from tenon.digest import capture, importing
-from tenon.store import archive, exchanges
+from tenon.store import exchanges
 from tenon.store.db import Store
 from tests.fakes.claude_code import ClaudeCode, find_claude
 from tests.fakes.messages_api import MessagesApi
 from tests.fakes.replies import obey
+from tests.store.chain import checked
 
 FOUND = find_claude()
 CALL = '[[CALL Bash {"command": "echo over the moon"}]]'
@@ -62,6 +63,6 @@ def test_a_conversation_a_resume_and_a_fork(store: Store, claude: ClaudeCode) ->
     assert ["prompt", "reply"] == [kind for _, kind in forked]
     assert last == forked[0][0]
     assert [0, 0, 0] == [report.left_out for report in (first, second, third)]
-    assert [] == archive.verify(store)[1]
+    assert [] == checked(store)[1]
     assert [(str(claude.project),)] == store.rows("SELECT DISTINCT folder FROM session")
     assert os.path.isdir(claude.project)

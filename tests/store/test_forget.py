@@ -15,6 +15,7 @@ from tenon.recall.recall import recall
 from tenon.store import archive, db, edges, episodes, exchanges, feeds, forget, index, journal, memories, places, procedures, reindex, search, summaries, tasks
 from tenon.store.db import Store
 from tests.fakes.transcripts import Transcript
+from tests.store.chain import checked
 
 NOW = 1_796_100_000.0
 SECRET = "Quetzalcoatl"
@@ -144,7 +145,7 @@ def test_what_is_forgotten_stays_gone(store: Store, tmp_path: Path) -> None:
     deeds = journal.deeds(store, 10)
     assert {("forget", ref, "memory"), ("forget", f"t{first}", "turn"), ("forget", f"t{second}", "turn")} <= {deed[1:] for deed in deeds}
     assert not any(SECRET.lower() in str(deed).lower() for deed in deeds)
-    assert (8, []) == archive.verify(store)
+    assert (8, []) == checked(store)
 
 
 def test_a_large_store_is_cleaned_without_being_written_anew(store: Store, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,7 +361,7 @@ def test_a_copy_of_a_forgotten_transcript_brings_nothing_back(store: Store, proj
 
     assert ["", "", "and now lunch", "enjoy"] == shown(store, again)
     assert [] == anywhere(folder_of(store), "kumquat")
-    assert [] == archive.verify(store)[1]
+    assert [] == checked(store)[1]
 
 
 @pytest.mark.parametrize(
@@ -398,7 +399,7 @@ def test_a_named_text_is_taken_out_of_whatever_is_written_later(store: Store, pr
     assert kept == exchanges.session_of(store, exchanges.session_number(store, "s9") or 0).branch
     assert kept == memories.promote(store, write(store, project, "a third thing"), told, NOW).reason
     assert [] == forget.matching(store, named)
-    assert [] == archive.verify(store)[1]
+    assert [] == checked(store)[1]
 
 
 def test_nothing_is_written_that_says_only_what_was_named(store: Store, project: int) -> None:

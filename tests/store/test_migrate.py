@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tenon.base.errors import TenonError
-from tenon.store import archive, conversations, db, exchanges, forget, health, memories, migrate, rescue
+from tenon.store import conversations, db, exchanges, forget, health, memories, migrate, rescue
+from tests.store.chain import checked
 
 NOW = 1_796_200_000.0
 SAVED = Path(__file__).with_name("version_1.db.gz")  # written by version 0.1.0: a session of four turns, a memory, something forgotten
@@ -41,7 +42,7 @@ def test_a_store_of_version_1_keeps_everything(old: str) -> None:
         assert ["Which port does the gateway use?", "Port 8443.", "And the café's queue?", "It is called «été»."] == [
             turn.text() for turn in exchanges.session_turns(store, 1)
         ]
-        assert (4, []) == archive.verify(store)
+        assert (4, []) == checked(store)
         assert "The gateway listens on port 8443" == memories.get(store, "mkqwnlx2bk").text
         assert {} == health.damaged_indexes(store)
         assert [] == conversations.listed(store, 10)

@@ -166,4 +166,4 @@ def test_what_is_given_for_once_is_in_its_environment(port: int, tmp_path: Path)
     if not environ.exists():
         pytest.skip("no /proc on this system")
 
-    assert "TENON_PROXY_MAX_CONTEXT=123456" in (environ.read_text(encoding="utf-8").split("\0"))
+    assert "TENON_PROXY_MAX_CONTEXT=123456" in environ.read_text(encoding="utf-8").split("\0")

@@ -45,7 +45,7 @@ def agents() -> list[str]:
         names = sorted(os.listdir(os.path.join(home(), "agents")))
     except OSError:
         return []
-    return [name for name in names if os.path.exists(store_path(name))]
+    return [name for name in names if os.path.isfile(store_path(name))]
 
 
 def settings_path() -> str:

@@ -87,15 +87,15 @@ def delete(agent: str, out: Out) -> None:
 
 
 def names() -> list[str]:
-    """The agents that have a memory, by name."""
+    """The agents that have a memory, by name. Raises TenonError for a folder that cannot be read."""
     folder = os.path.join(paths.home(), "agents")
     try:
-        found = sorted(os.listdir(folder))
+        os.scandir(folder).close()  # what cannot be read is not the same as empty
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         raise TenonError(f"{folder} cannot be read ({error.strerror}); `tenon doctor --fix` opens what is yours") from error
-    return [name for name in found if os.path.isfile(paths.store_path(name))]
+    return paths.agents()
 
 
 def _described(name: str, chosen: str) -> dict[str, Any]:

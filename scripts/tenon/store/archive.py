@@ -2,8 +2,8 @@
 
 A row is one message or a part of one (Claude Code writes an answer block by block; rows with the same `message`
 are one answer). Its hash covers its parent's hash, so a re-sent history finds itself, sessions that run at once are
-separate chains, a fork or a rewind is a branch, and `health.check_chain` can prove that nothing was changed. After llm's logs.py
-by Simon Willison, which does this for prompts and responses.
+separate chains, a fork or a rewind is a branch, and `health.check_chain` can prove that nothing was changed. After
+llm's logs.py by Simon Willison, which does this for prompts and responses.
 """
 
 from __future__ import annotations

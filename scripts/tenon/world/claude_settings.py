@@ -126,6 +126,58 @@ def take(edit: Edit, *, dry: bool = False) -> str:
     return "removed"
 
 
+def contents(path: str) -> bytes | None:
+    """The file's bytes, or None when there is none. Raises TenonError for a file that cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TenonError(f"{path} cannot be read ({error.strerror}); nothing was changed") from error
+
+
+def decoded(path: str, data: bytes | None) -> str:
+    """The bytes of the file as text, «» for None. Raises TenonError, which names the file, for what is not UTF-8."""
+    try:
+        return (data or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise TenonError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}), so it is left alone; save it as UTF-8 and try again") from error
+
+
+def parsed(path: str, text: str) -> jsonc.Node:
+    """The object that the text of the file is; a text with nothing in it is an empty one. Raises TenonError, which names the file."""
+    if not text.strip("\ufeff \t\r\n"):
+        return jsonc.parse("{}")
+    try:
+        root = jsonc.parse(text)
+    except ValueError as error:
+        raise TenonError(f"{path} cannot be parsed ({error}), so it is left alone; mend that line and try again") from error
+    if not isinstance(root.value, dict):
+        raise TenonError(f"{path} is not a JSON object, so it is left alone; begin it with {{ and try again")
+    return root
+
+
+def replace(path: str, old: bytes | None, new: bytes | None) -> None:
+    """Puts the new bytes in the file's place at once (None: removes it). Raises TenonError unless it still holds the old ones."""
+    target = os.path.realpath(path)
+    temporary = f"{target}.tenon-{os.getpid()}"
+    try:
+        if new is not None:
+            _beside(target, temporary, new)
+        if contents(path) != old:
+            raise TenonError(f"{path} has just been changed by somebody else; nothing was written, try again")
+        if new is None:
+            os.remove(target)
+        else:
+            os.replace(temporary, target)
+    except OSError as error:
+        raise TenonError(f"{path} cannot be written ({error.strerror}); nothing was changed. Check its permissions and try again") from error
+    finally:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+
+
 def _plan(path: str, keys: Sequence[str], value: object, *, listed: bool) -> Edit | None:
     old = contents(path)
     text = decoded(path, old)
@@ -234,64 +286,12 @@ def _nested(keys: Sequence[str], value: object, listed: bool) -> object:
     return nested
 
 
-def contents(path: str) -> bytes | None:
-    """The file's bytes, or None when there is none. Raises TenonError for a file that cannot be read."""
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise TenonError(f"{path} cannot be read ({error.strerror}); nothing was changed") from error
-
-
-def decoded(path: str, data: bytes | None) -> str:
-    """The bytes of the file as text, «» for None. Raises TenonError, which names the file, for what is not UTF-8."""
-    try:
-        return (data or b"").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise TenonError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}), so it is left alone; save it as UTF-8 and try again") from error
-
-
-def parsed(path: str, text: str) -> jsonc.Node:
-    """The object that the text of the file is; a text with nothing in it is an empty one. Raises TenonError, which names the file."""
-    if not text.strip("\ufeff \t\r\n"):
-        return jsonc.parse("{}")
-    try:
-        root = jsonc.parse(text)
-    except ValueError as error:
-        raise TenonError(f"{path} cannot be parsed ({error}), so it is left alone; mend that line and try again") from error
-    if not isinstance(root.value, dict):
-        raise TenonError(f"{path} is not a JSON object, so it is left alone; begin it with {{ and try again")
-    return root
-
-
 def _by_hand(path: str, keys: Sequence[str]) -> TenonError:
     return TenonError(f"{path} is written in a way that cannot be changed safely, so it is left alone; change {'.'.join(keys)} by hand")
 
 
 def _hash(data: bytes | None) -> str:
     return MISSING if data is None else sha256(data).hexdigest()
-
-
-def replace(path: str, old: bytes | None, new: bytes | None) -> None:
-    """Puts the new bytes in the file's place at once (None: removes it). Raises TenonError unless it still holds the old ones."""
-    target = os.path.realpath(path)
-    temporary = f"{target}.tenon-{os.getpid()}"
-    try:
-        if new is not None:
-            _beside(target, temporary, new)
-        if contents(path) != old:
-            raise TenonError(f"{path} has just been changed by somebody else; nothing was written, try again")
-        if new is None:
-            os.remove(target)
-        else:
-            os.replace(temporary, target)
-    except OSError as error:
-        raise TenonError(f"{path} cannot be written ({error.strerror}); nothing was changed. Check its permissions and try again") from error
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
 
 
 def _beside(target: str, temporary: str, new: bytes) -> None:
