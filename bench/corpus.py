@@ -6,6 +6,7 @@ Real technical English with its real distribution of words, on every machine tha
 from __future__ import annotations
 
 import ast
+import math
 import os
 import random
 import sysconfig
@@ -15,31 +16,22 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 
-def sentences() -> list[str]:
-    """Distinct sentences of 5 to 30 words from the docstrings of the standard library."""
+def sentences(enough: float = math.inf) -> list[str]:
+    """Distinct sentences of 5 to 30 words from the docstrings of the standard library; no further module is read once there are enough."""
     found: dict[str, None] = {}
     folder = sysconfig.get_path("stdlib")
     for name in sorted(os.listdir(folder)):
+        if len(found) >= enough:
+            break
         if name.endswith(".py"):
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
                 tree = ast.parse(file.read())
-            for node in statements(tree):
+            for node in ast.walk(tree):
                 if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
                     for sentence in (ast.get_docstring(node) or "").replace("\n", " ").split(". "):
                         if 5 <= len(sentence.split()) <= 30:
                             found[" ".join(sentence.split())] = None
     return list(found)
-
-
-def statements(tree: ast.AST) -> list[ast.AST]:
-    """The nodes that can hold statements, in the order of ast.walk; most of a tree is expressions."""
-    found = [tree]
-    for node in found:
-        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
-            inner = getattr(node, name, ())
-            if isinstance(inner, list):
-                found += inner
-    return found
 
 
 def memories(count: int, seed: int = 1) -> list[str]:

@@ -2,37 +2,45 @@
 
     python3 bench/cost.py [direct|ideal|tenon|recomposed|marked ...]
 
-The API is the strict fake with its prompt cache on a scripted clock (8 s between requests, 40 s between prompts, so no entry expires);
+The API is the strict fake with its prompt cache on a scripted clock (8 s between requests, 40 s between prompts: no entry expires but in
+the script with pauses, where all of the context is written again after each);
 token counts are its estimates, prices are the published ones of the model. The client is bench/client.py, thinking on, on a model whose
-thinking is bound to what stands before it.
+thinking is bound to what stands before it. Sessions have 30 turns of one to three calls, results of 1 to 6 KB.
 
 Columns: requests that reached the API, those it refused with 400, thinking blocks that are gone from the last request, accepted requests
-whose messages do not begin with those of the one before, tokens of the largest request, tokens written
-to and read from the cache and paid in full, dollars (answers included), and the ratios. «ideal» is direct with the same past sessions as a constant prefix: the history paid once as a write, then read.
-It is no row that a user can have, it is the least that showing the history can cost. A direct session is not shown its past at all.
+whose messages do not begin with those of the one before (the request for a summary is one, in all ways), tokens of the largest request, tokens written to the cache, read from it and
+paid in full, tokens of the answers (the same words whichever way they are asked for), dollars for all of it, and the ratios. «ideal» is
+direct with the same past sessions as a constant prefix: the history paid once as a write, then read. It is no row that a user can have,
+it is the least that showing the history can cost. A direct session is not shown its past at all.
+
+The last table asks when keeping the conversation has become dearer than its summary: counted from the compaction request on, which Claude
+Code sends, and pays, in both columns. «dearer from» is the first request after it with which Tenon has cost more than direct; «as much as
+the summary» the one with which the difference has reached what direct paid for the summary and for writing the shorter conversation.
 """
 
 from __future__ import annotations
 
 import os
+import statistics
 import sys
 import tempfile
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.join(ROOT, "scripts")]
 
-from bench import running, sessions, signing  # noqa: E402
+from bench import running, sessions  # noqa: E402
 from bench.client import THINKING, Block, Client, Turn, marked  # noqa: E402
 from bench.recompose import Recomposer, exchanges  # noqa: E402
 from tests.fakes import signatures  # noqa: E402
 from tests.fakes.conversation import blocks_of  # noqa: E402
 from tests.fakes.door import RecordedRequest  # noqa: E402
 from tests.fakes.messages_api import MessagesApi  # noqa: E402
-from tests.fakes.models import MODELS  # noqa: E402
+from tests.fakes.models import MODELS, Model  # noqa: E402
 from tests.fakes.prompt_cache import cost_usd  # noqa: E402
 
 if TYPE_CHECKING:
@@ -40,7 +48,8 @@ if TYPE_CHECKING:
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 WAYS = {"direct": "direct", "ideal": "ideal", "tenon": "Tenon", "recomposed": "as Spotless", "marked": "…and marked"}
-BETWEEN_REQUESTS_S, BETWEEN_PROMPTS_S = 8.0, 40.0
+CHEAP_READS = "claude-fable-5-2"  # reads at a fortieth of the input's price, the other at a twentieth
+BETWEEN_REQUESTS_S, BETWEEN_PROMPTS_S, PAUSE_S = 8.0, 40.0, 600.0  # an entry lives for 300
 
 
 @dataclass
@@ -51,6 +60,8 @@ class Script:
     turns: list[Turn]
     past: list[list[Block]] = field(default_factory=list)
     compact_after: int = -1
+    pauses_after: tuple[int, ...] = ()
+    model: str = sessions.MODEL
     chosen: dict[str, object] = field(default_factory=dict)
     ways: tuple[str, ...] = ("direct", "ideal", "tenon", "recomposed", "marked")
 
@@ -66,9 +77,10 @@ class Bill:
     written: int
     read: int
     full: int
+    answers: int
     largest: int
     dollars: float
-    after: dict[str, Any] = field(default_factory=dict)
+    since: list[float] = field(default_factory=list)  # dollars of each request from the compaction's own on
 
 
 class Constant:
@@ -89,44 +101,82 @@ class Constant:
 
 
 def main() -> int:
-    """Prints a table per script."""
+    """Prints a table per script, the one about compactions, and the ratios."""
     wanted = sys.argv[1:] or list(WAYS)
     with ProcessPoolExecutor(max_workers=2) as pool:
         started = [(script, {way: pool.submit(play, script, way) for way in script.ways if way in wanted}) for script in scripts()]
-        for script, ways in started:
-            table(script, ways)
+        found = [(script, table(script, ways) if script.model == sessions.MODEL else results(ways)) for script, ways in started]
+    compacted = [(script, bills["direct"], bills["tenon"]) for script, bills in found if script.compact_after >= 0 and {"direct", "tenon"} <= set(bills)]
+    if compacted:
+        after_compaction(compacted)
+    ratios = [
+        f"{script.name} {bills['tenon'].dollars / bills['direct'].dollars:.2f}"
+        for script, bills in found
+        if script.model == sessions.MODEL and {"direct", "tenon"} <= set(bills)
+    ]
+    if ratios:
+        fresh = found[0][1]
+        least = f" ({fresh['tenon'].dollars / fresh['ideal'].dollars:.3f} of the least)" if "ideal" in fresh else ""
+        print(f"Tenon's bill over direct's{least}: {'; '.join(ratios)}")
     return 0
 
 
-def table(script: Script, ways: dict[str, Future[Bill]]) -> None:
-    """Prints the table of a script, a line as soon as it is there."""
-    print(f"{script.name}: {len(script.turns)} turns, {sum(len(turn.steps) for turn in script.turns)} answers")
-    print(f"  {'':13}requests  400s  thinking lost  prefix moved  largest   written        read    in full        $   / direct   / ideal")
+def results(ways: dict[str, Future[Bill]]) -> dict[str, Bill]:
+    """The bills, all of them."""
+    return {way: played.result() for way, played in ways.items()}
+
+
+def table(script: Script, ways: dict[str, Future[Bill]]) -> dict[str, Bill]:
+    """The bills; prints the table of a script, a line as soon as it is there."""
+    print(f"{script.name}: {len(script.turns)} turns, {sum(len(turn.steps) for turn in script.turns)} answers, {script.model}")
+    print(f"  {'':13}requests  400s  thinking lost  prefix moved  largest   written        read    in full   answers        $  / direct   / ideal")
     bills: dict[str, Bill] = {}
     for way, played in ways.items():
         paid = bills[way] = played.result()
         ratios = [f"{paid.dollars / bills[other].dollars:.2f}" if other in bills else "" for other in ("direct", "ideal")]
         print(
             f"  {WAYS[way]:13}{paid.requests:8} {paid.refused:5} {paid.lost:14} {paid.moved:13} {paid.largest:8,} {paid.written:9,} {paid.read:11,} {paid.full:10,} "
-            f"{paid.dollars:8.3f} {ratios[0]:>10} {ratios[1]:>9}"
+            f"{paid.answers:9,} {paid.dollars:8.3f} {ratios[0]:>9} {ratios[1]:>9}"
         )
-    for way, paid in bills.items():
-        if usage := paid.after:
-            print(
-                f"  first request after the compaction, {WAYS[way]}: {usage['cache_creation_input_tokens']:,} written, "
-                f"{usage['cache_read_input_tokens']:,} read, {usage['input_tokens']:,} in full, $ {cost_usd(usage, MODELS[sessions.MODEL]):.3f}"
-            )
+    return bills
+
+
+def after_compaction(sessions_of: list[tuple[Script, Bill, Bill]]) -> None:
+    """Prints what direct and Tenon cost from the compaction on, and when the one overtakes the other."""
+    print("after the compaction, $                 the summary        the first request   each of the rest      to the end         Tenon is     and as much")
+    print("                                     direct   Tenon         direct   Tenon     direct   Tenon     direct   Tenon    dearer from     as the summary")
+    for script, direct, tenon in sessions_of:
+        ways = (direct.since, tenon.since)
+        columns = [
+            "   ".join(f"{dollars:6.3f}" for dollars in pair)
+            for pair in ([w[0] for w in ways], [w[1] for w in ways], [statistics.mean(w[2:]) for w in ways], [sum(w) for w in ways])
+        ]
+        extra = list(accumulate(other - one for one, other in zip(*ways)))
+        paid = direct.since[0] + direct.since[1] - statistics.median(direct.since[2:])
+        print(
+            f"  {script.model + ', ' + ('with' if script.past else 'no') + ' past':33} {'    '.join(columns)} {reached(extra, 0):>14} {reached(extra, paid):>14}"
+        )
+
+
+def reached(sums: list[float], dollars: float) -> str:
+    """The number of the first request after the compaction by which the sums were over that."""
+    return next((f"request {number}" for number, spent in enumerate(sums) if number and spent > dollars), f"not in {len(sums) - 1}")
 
 
 def scripts() -> list[Script]:
-    """The three sessions."""
+    """The sessions; those of the other model are for the last table."""
     past = [[message for turn in part for message in sessions.spoken(turn)] for part in days(sessions.history(5, "p", 60_000))]
     shown: dict[str, object] = {"proxy__trace_tokens": 200_000, "proxy__result_chars": 10_000}  # all of the past, so that both sides show the same
     fresh = sessions.session(1, "t", 30)
+    without = ("direct", "tenon", "recomposed")
     return [
         Script("a fresh session, 60,000 tokens of past", fresh, past, chosen=shown),
-        Script("the same with a compaction in the middle", fresh, past, compact_after=14, chosen=shown),
-        Script("a session that reaches the budget twice", fresh, chosen={"proxy__max_context": 66_000}, ways=("direct", "tenon", "recomposed", "marked")),
+        Script("the same with three pauses of ten minutes", fresh, past, pauses_after=(7, 14, 21), chosen=shown, ways=("direct", "ideal", "tenon")),
+        Script("one compaction, no past", fresh, compact_after=14, chosen=shown, ways=without),
+        Script("one compaction, 60,000 tokens of past", fresh, past, compact_after=14, chosen=shown),
+        Script("no past, the budget reached twice", fresh, chosen={"proxy__max_context": 66_000}, ways=without),
+        Script("one compaction, no past", fresh, compact_after=14, chosen=shown, ways=("direct", "tenon"), model=CHEAP_READS),
+        Script("one compaction, 60,000 tokens of past", fresh, past, compact_after=14, chosen=shown, ways=("direct", "tenon"), model=CHEAP_READS),
     ]
 
 
@@ -142,7 +192,6 @@ def play(script: Script, way: str) -> Bill:
     staged: list[list[Block]] = [[]]
     thoughts = sum(block["type"] in THINKING for turn in script.turns for step in turn.steps for block in step.blocks)
     with ExitStack() as stack:
-        stack.enter_context(signing.in_one_pass())
         api = stack.enter_context(MessagesApi(lambda _: staged[0], clock=lambda: now))
         url = api.url
         between: Between | None = None
@@ -154,25 +203,27 @@ def play(script: Script, way: str) -> Bill:
             home = stack.enter_context(tempfile.TemporaryDirectory())
             running.remember(home, script.past)
             url = stack.enter_context(running.proxy(home, api.url, **script.chosen)).url
-        client = Client(url, SESSION, sessions.setting(), lambda blocks: staged.__setitem__(0, blocks), between)
+        setting = sessions.setting()
+        setting.model = script.model
+        client = Client(url, SESSION, setting, lambda blocks: staged.__setitem__(0, blocks), between)
         stack.callback(client.close)
-        compacted = 0
+        compacted = -1
         for number, turn in enumerate(script.turns):
             for _ in client.turn(turn):
                 now += BETWEEN_REQUESTS_S
-            now += BETWEEN_PROMPTS_S
+            now += PAUSE_S if number in script.pauses_after else BETWEEN_PROMPTS_S
             if number == script.compact_after:
-                client.compact(sessions.Author(3).summary())
                 compacted = len(api.messages())
+                client.compact(sessions.Author(3).summary())
                 now += BETWEEN_PROMPTS_S
-        found = bill(api.messages(), thoughts - 1)  # the last answer's has not been sent back yet
-        found.after = (api.messages()[compacted].usage or {}) if compacted else {}
+        found = bill(api.messages(), MODELS[script.model], thoughts - 1)  # the last answer's has not been sent back yet
+        if compacted >= 0:
+            found.since = [cost_usd(request.usage or {}, MODELS[script.model]) for request in api.messages()[compacted:] if request.status == 200]
         return found
 
 
-def bill(requests: list[RecordedRequest], thoughts: int) -> Bill:
+def bill(requests: list[RecordedRequest], model: Model, thoughts: int) -> Bill:
     """The sum of what the API did; `thoughts` are the thinking blocks that the last request could hold."""
-    model = MODELS[sessions.MODEL]
     accepted = [request for request in requests if request.status == 200]
     usage: list[dict[str, Any]] = [request.usage or {} for request in accepted]
     return Bill(
@@ -183,6 +234,7 @@ def bill(requests: list[RecordedRequest], thoughts: int) -> Bill:
         written=sum(one["cache_creation_input_tokens"] for one in usage),
         read=sum(one["cache_read_input_tokens"] for one in usage),
         full=sum(one["input_tokens"] for one in usage),
+        answers=sum(one["output_tokens"] for one in usage),
         largest=max(one["input_tokens"] + one["cache_read_input_tokens"] + one["cache_creation_input_tokens"] for one in usage),
         dollars=sum(cost_usd(one, model) for one in usage),
     )
@@ -195,13 +247,13 @@ def thinking_of(request: RecordedRequest) -> list[str]:
 
 def moved(one: RecordedRequest, other: RecordedRequest) -> bool:
     """Whether the second request's messages do not begin with those of the first."""
-    first, second = one.body["messages"], other.body["messages"][: len(one.body["messages"])]
-    return canonical(first) != canonical(second)
+    first, second = one.body["messages"], other.body["messages"]
+    return len(second) < len(first) or any(was != now and canonical(was) != canonical(now) for was, now in zip(first, second))
 
 
-def canonical(messages: list[Block]) -> list[tuple[str, Any]]:
-    """The messages as the model sees them."""
-    return [(message["role"], [signatures.trimmed(block) for block in blocks_of(message["content"])]) for message in messages]
+def canonical(message: Block) -> tuple[str, Any]:
+    """The message as the model sees it."""
+    return message["role"], [signatures.trimmed(block) for block in blocks_of(message["content"])]
 
 
 if __name__ == "__main__":

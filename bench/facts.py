@@ -21,7 +21,7 @@ from contextlib import ExitStack
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.join(ROOT, "scripts")]
 
-from bench import running, sessions, signing  # noqa: E402
+from bench import running, sessions  # noqa: E402
 from bench.client import Block, Client, Turn, text_block  # noqa: E402
 from tests.fakes.conversation import blocks_of  # noqa: E402
 from tests.fakes.messages_api import MessagesApi  # noqa: E402
@@ -122,7 +122,6 @@ def said(messages: list[Block]) -> str:
 def talking(stack: ExitStack, past: list[list[Block]], tenon: bool) -> tuple[Client, MessagesApi]:
     """A client, direct or through a proxy with that past, and the API it reaches."""
     staged: list[list[Block]] = [[]]
-    stack.enter_context(signing.in_one_pass())
     api = stack.enter_context(MessagesApi(lambda _: staged[0]))
     url = api.url
     if tenon:

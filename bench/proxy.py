@@ -3,9 +3,14 @@
     python3 bench/proxy.py [PAIRS]
 
 The upstream is a process of its own (bench/upstream.py) that answers at once; every figure stands beside the same thing done without the
-proxy, measured in turn with it. The requests are those of a session of Claude Code whose past sessions (60,000 tokens) stand in front of
-it, so all of them are rewritten. «cpu, all in» is the proxy's processor time a request, what it notes after the answer included. Up to 2 MB
-a body is text; of 10 MB, 8 are pictures, as more text than the model's window holds would not be sent.
+proxy, in pairs that follow each other, the order changing. A real API takes half a second and more to its first byte: what is added in
+milliseconds is what a user has, the ratio is against an upstream that takes no time. The requests are those of a session of Claude Code
+whose past sessions (60,000 tokens) stand in front of it, so all of them are rewritten. «a quarter under» is what the undisturbed quarter of
+the pairs had added; «cpu, all in» is the proxy's processor time a request, what it notes after the answer included. Up to 2 MB a body is
+text; of 10 MB, 8 are pictures, as more text than the model's window holds would not be sent.
+
+Streams: a model streams some 10 to 100 KB of events a second, a fast one some hundred. «saturated» is no model but the most that gets
+through, as long as the longest answer and thirty times as long.
 """
 
 from __future__ import annotations
@@ -40,6 +45,12 @@ SIZES = {"10 KB": 10_000, "200 KB": 200_000, "2 MB": 2_000_000, "10 MB": 10_000_
 MOST_TEXT = 2_000_000
 PICTURE_BYTES = 500_000
 STREAMS = 50
+EVENT_BYTES = 137  # on the wire, of a delta of 40 characters
+BURST_S = 0.01
+RATES = {"64 KB/s": 64_000, "512 KB/s": 512_000, "4 MB/s": 4_000_000}
+SATURATED = {"300 KB": (300_000, 11), "9 MB": (9_000_000, 3)}  # bytes, pairs
+PACED_S = 0.6
+STREAM_PAIRS = 3
 SETTLE_S = 0.05  # between two requests of a session: what is noted after an answer is noted by then, as no client is faster
 STAMP = re.compile(rb'"text": "(\d{10}\.\d{9})')
 
@@ -122,84 +133,111 @@ class Line:
 
 
 def main() -> int:
-    """Prints four blocks."""
+    """Prints four blocks, and what they come to."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 21
+    if hasattr(os, "getloadavg"):
+        print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     past = [message for turn in sessions.history(5, "p", 60_000) for message in sessions.spoken(turn)]
     with tempfile.TemporaryDirectory() as home, upstream() as direct:
         running.remember(home, [past])
         with running.proxy(home, direct, proxy__max_context=750_000) as process:
             idle = process.resident_bytes()
-            first_bytes(direct, process, pairs)
-            streams(direct, process.url)
-            many(direct, process.url)
+            added = first_bytes(direct, process, pairs)
+            slower = streams(direct, process.url)
+            parallel = many(direct, process.url)
         with running.proxy(home, direct, proxy__max_context=750_000) as process:
-            memory(process, idle)
+            times = memory(process, idle)
+    print(
+        f"added to the first byte: {', '.join(f'{ms:.1f} ms at {size}' for size, ms in added.items())}; a stream takes {min(slower):.3f} to {max(slower):.3f} times as long; "
+        f"{STREAMS} at once {parallel:.3f}; memory {times:.1f} times the body"
+    )
     return 0
 
 
-def first_bytes(direct: str, process: running.Running, pairs: int) -> None:
-    """The added time to the first byte."""
-    print(f"time to the first byte, ms, medians of {pairs} pairs  direct    proxy    added   ratio   cpu, all in   first of the session")
+def first_bytes(direct: str, process: running.Running, pairs: int) -> dict[str, float]:
+    """The added milliseconds to the first byte."""
+    print(f"time to the first byte, ms, medians of {pairs} pairs  direct    proxy    added  a quarter under   ratio   cpu, all in   first of the session")
+    found: dict[str, float] = {}
     for number, (name, size) in enumerate(SIZES.items()):
-        one, other = (Line(url, f"{number}0000000-1111-4111-8111-111111111111", size) for url in (direct, process.url))
-        opening = other.first_byte_ms(other.raw())
-        one.first_byte_ms(one.raw())
-        plain: list[float] = []
-        proxied: list[float] = []
-        for line in (one, other):
+        lines = [Line(url, f"{number}0000000-1111-4111-8111-111111111111", size) for url in (direct, process.url)]
+        opening = [line.first_byte_ms(line.raw()) for line in lines][1]
+        for line in lines:
             line.next()
             line.fill(size)
-        used = 0.0
-        for pair in range(pairs + 1):
-            for line, times in ((one, plain), (other, proxied)) if pair % 2 else ((other, proxied), (one, plain)):
-                time.sleep(SETTLE_S)
-                took = line.first_byte_ms(line.raw())
-                if pair:  # the first request with all of the body is the proxy's first look at it
-                    times.append(took)
-                elif line is other:
-                    time.sleep(SETTLE_S * 10)
-                    used = process.cpu_s()
-                line.next()
-        before, after = statistics.median(plain), statistics.median(proxied)
-        used = (process.cpu_s() - used) * 1000 / pairs
-        added = statistics.median(after - before for before, after in zip(plain, proxied))
-        print(
-            f"  {name:>7} body ({len(other.raw()):>10,} bytes)               {before:7.2f}  {after:7.2f}  {added:7.2f}  {after / before:6.2f}   {used:11.1f}   {opening:20.1f}"
-        )
-        one.close()
-        other.close()
-
-
-def streams(direct: str, through: str) -> None:
-    """One stream as fast as it goes, and one that is paced."""
-    rates: dict[str, list[float]] = {direct: [], through: []}
-    late: dict[str, list[float]] = {direct: [], through: []}
-    lines = {url: Line(url, "50000000-1111-4111-8111-111111111111", 10_000) for url in (direct, through)}
-    for _ in range(5):
-        for url, line in lines.items():
-            began = time.perf_counter()
-            size = sum(len(part) for part in parts(line.request(line.raw(), events=60_000)))
-            rates[url].append(size / 1e6 / (time.perf_counter() - began))
+            line.first_byte_ms(line.raw())  # the first request with all of the body is the proxy's first look at it
             line.next()
-    paced: dict[str, float] = {}
-    for url, line in lines.items():
-        began = time.perf_counter()
-        for data in parts(line.request(line.raw(), events=1000, gap_s=0.002)):
-            now = time.monotonic()
-            late[url] += [now - float(stamp) for stamp in STAMP.findall(data)]
-        paced[url] = time.perf_counter() - began
-        line.close()
-    one, other = statistics.median(rates[direct]), statistics.median(rates[through])
-    print(f"a stream as fast as it goes: direct {one:.0f} MB/s, proxy {other:.0f} MB/s, ratio {other / one:.2f}")
-    waits = [statistics.quantiles(late[url], n=100) for url in (direct, through)]
+        times: dict[Line, list[float]] = {line: [] for line in lines}
+        time.sleep(SETTLE_S * 10)
+        used = process.cpu_s()
+        for pair in range(pairs):
+            for line in lines if pair % 2 else reversed(lines):
+                raw = line.raw()
+                time.sleep(SETTLE_S)
+                times[line].append(line.first_byte_ms(raw))
+                line.next()
+        time.sleep(SETTLE_S)
+        used = (process.cpu_s() - used) * 1000 / pairs
+        before, after = (statistics.median(taken) for taken in times.values())
+        added = [other - one for one, other in zip(*times.values())]
+        found[name] = statistics.median(added)
+        print(
+            f"  {name:>7} body ({len(lines[1].raw()):>10,} bytes)               {before:7.2f}  {after:7.2f}  {found[name]:7.2f}  {statistics.quantiles(added)[0]:15.2f}  "
+            f"{after / before:6.2f}   {used:11.1f}   {opening:20.1f}"
+        )
+        for line in lines:
+            line.close()
+    return found
+
+
+def streams(direct: str, through: str) -> list[float]:
+    """How many times as long the paced streams take: medians of pairs."""
+    lines = [Line(url, "50000000-1111-4111-8111-111111111111", 10_000) for url in (direct, through)]
     print(
-        f"500 events a second: took {paced[through] / paced[direct]:.3f} times as long as direct; on their way for {waits[0][49] * 1000:.2f} ms direct, {waits[1][49] * 1000:.2f} ms through the proxy "
-        f"(99th percentile {waits[0][98] * 1000:.2f}, {waits[1][98] * 1000:.2f})"
+        f"one stream, medians of {STREAM_PAIRS} pairs      direct      proxy   takes longer   on their way, ms, median and 99th percentile: direct            proxy"
     )
+    slower: list[float] = []
+    for name, rate in RATES.items():
+        burst = max(1, round(rate * BURST_S / EVENT_BYTES))
+        taken, late = streamed(lines, STREAM_PAIRS, events=round(PACED_S / BURST_S) * burst, gap_s=BURST_S, burst=burst)
+        slower.append(taken[1] / taken[0])
+        ways = [statistics.quantiles(of, n=100) for of in late]
+        print(
+            f"  {name:>9}, {rate // EVENT_BYTES:>6,} events/s {taken[0]:9.3f} s {taken[1]:8.3f} s {slower[-1]:13.3f}  "
+            + " ".join(
+                f"{cut[49] * 1000:52.2f} {cut[98] * 1000:6.2f}" if number == 0 else f"{cut[49] * 1000:9.2f} {cut[98] * 1000:6.2f}"
+                for number, cut in enumerate(ways)
+            )
+        )
+    for name, (size, pairs) in SATURATED.items():
+        taken, _ = streamed(lines, pairs, events=size // EVENT_BYTES)
+        print(f"  saturated, {name:>6} in all {size / 1e6 / taken[0]:8.1f} MB/s {size / 1e6 / taken[1]:5.1f} MB/s {taken[1] / taken[0]:10.3f}")
+    for line in lines:
+        line.close()
+    return slower
 
 
-def many(direct: str, through: str) -> None:
-    """Fifty sessions begun at once, and fifty streams at once."""
+def streamed(lines: list[Line], pairs: int, **wanted: float) -> tuple[list[float], list[list[float]]]:
+    """Median seconds of the stream on each line, and how long each of its events was on its way."""
+    taken: list[list[float]] = [[] for _ in lines]
+    late: list[list[float]] = [[] for _ in lines]
+    for pair in range(pairs):
+        for number in (0, 1) if pair % 2 else (1, 0):
+            raw = lines[number].raw()
+            time.sleep(SETTLE_S)
+            answer = lines[number].request(raw, **wanted)
+            came: list[tuple[float, bytes]] = []
+            began = time.perf_counter()
+            for data in parts(answer):
+                came.append((time.monotonic(), data))
+            taken[number].append(time.perf_counter() - began)
+            late[number] += [now - float(stamp) for now, data in came for stamp in STAMP.findall(data)]
+            lines[number].next()
+    return [statistics.median(times) for times in taken], late
+
+
+def many(direct: str, through: str) -> float:
+    """The slowest of fifty streams at once over the median of fifty without the proxy; fifty sessions begun at once before."""
+    medians: list[float] = []
     for name, url in (("direct", direct), ("proxy", through)):
         lines = [Line(url, f"6{number:07d}-1111-4111-8111-111111111111", 10_000) for number in range(STREAMS)]
         opened: list[float] = []
@@ -223,6 +261,7 @@ def many(direct: str, through: str) -> None:
 
         together(lines, play)
         assert len(took) == STREAMS
+        medians.append(statistics.median(took))
         print(
             f"{STREAMS} streams at once, 2 s each, {name:>6}: median {statistics.median(took):.2f} s, slowest {max(took):.2f} s, "
             f"ratio {max(took) / statistics.median(took):.3f}; latest first byte {max(began) * 1000:.0f} ms, longest silence {max(silent) * 1000:.0f} ms; "
@@ -230,6 +269,7 @@ def many(direct: str, through: str) -> None:
         )
         for line in lines:
             line.close()
+    return max(took) / medians[0]
 
 
 def together(lines: list[Line], play: Callable[[Line], None]) -> None:
@@ -241,8 +281,8 @@ def together(lines: list[Line], play: Callable[[Line], None]) -> None:
         thread.join()
 
 
-def memory(process: running.Running, idle: int) -> None:
-    """Resident memory before, with a 10 MB body on its way, and after."""
+def memory(process: running.Running, idle: int) -> float:
+    """What a 10 MB body on its way adds to the resident memory, in bodies."""
     line = Line(process.url, "70000000-1111-4111-8111-111111111111", 10_000_000)
     line.first_byte_ms(line.raw())
     line.next()
@@ -266,6 +306,7 @@ def memory(process: running.Running, idle: int) -> None:
         f"resident memory: {idle / 1e6:.0f} MB idle, {before / 1e6:.0f} MB after a request, {most[0] / 1e6:.0f} MB with {len(raw) / 1e6:.1f} MB on its way: "
         f"{(most[0] - before) / len(raw):.1f} times the body more"
     )
+    return (most[0] - before) / len(raw)
 
 
 def parts(answer: http.client.HTTPResponse) -> Iterator[bytes]:

@@ -62,7 +62,7 @@ class Author:
 @lru_cache(maxsize=1)
 def pool() -> list[str]:
     """The sentences, read once."""
-    return corpus.sentences()
+    return corpus.sentences(enough=1500)
 
 
 def setting(seed: int = 7) -> Setting:

@@ -1,7 +1,7 @@
 """A Messages API that does nothing but answer fast, in a process of its own: `python3 -I -S bench/upstream.py` prints its port.
 
-The header `x-bench` holds JSON with what is wanted: `events` text deltas of `size` characters, `gap_s` between two, `hold_s` before the
-first byte, `tokens` for the usage. Deltas without a gap are sent many at once, as fast as the client takes them. Every delta's text
+The header `x-bench` holds JSON with what is wanted: `events` text deltas of `size` characters, `gap_s` between two (or between two bursts
+of `burst` each), `hold_s` before the first byte, `tokens` for the usage. Deltas without a gap are sent many at once, as fast as the client takes them. Every delta's text
 begins with the time it was sent at (the clock is the machine's), so that whoever receives it can tell how long it was on its way.
 """
 
@@ -67,17 +67,17 @@ def answer(connection: socket.socket, wanted: dict[str, float]) -> None:
     opening = event({"type": "message_start", "message": message})
     opening += event({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
     connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n" + chunk(opening))
-    gap_s, size = wanted.get("gap_s", 0), int(wanted.get("size", 40))
+    gap_s, size, burst = wanted.get("gap_s", 0), int(wanted.get("size", 40)), int(wanted.get("burst", 1))
     delta = {"type": "text_delta", "text": "@" * STAMP + "x" * (size - STAMP)}
     first, last = event({"type": "content_block_delta", "index": 0, "delta": delta}).split(b"@" * STAMP)
     batch = b""
     due = time.monotonic()
-    for _ in range(int(wanted.get("events", 1))):
-        if gap_s:
+    for number in range(int(wanted.get("events", 1))):
+        if gap_s and number % burst == 0:
             due += gap_s
             time.sleep(max(0.0, due - time.monotonic()))
         batch += first + b"%020.9f" % time.monotonic() + last
-        if gap_s or len(batch) > BATCH_BYTES:
+        if number % burst == burst - 1 if gap_s else len(batch) > BATCH_BYTES:
             connection.sendall(chunk(batch))
             batch = b""
     ending = event({"type": "content_block_stop", "index": 0})

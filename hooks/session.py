@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 BUSY_MS = 800  # for each write: while another process holds the store the briefing must still be out in time
-LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 CATCH_UP_S = 0.35  # of leftovers of earlier sessions; the rest is read at the next start, or by `tenon import`
 
 
@@ -51,10 +50,13 @@ def _served() -> str:
 
 def _informed(event: dict[str, Any]) -> Answer | None:
     chosen = settings.load()
-    if where.is_excluded(event, chosen):
-        return None
     path = paths.store_path(where.agent(chosen))
     now = time.time()
+    if where.is_excluded(event, chosen):
+        if where.proxy():
+            with db.open_store(path) as store:
+                conversations.leave_alone(store, where.session(event), "excluded folder", now)
+        return None
     try:
         store = db.open_store(path)
     except TenonError as error:
@@ -75,7 +77,7 @@ def _informed(event: dict[str, Any]) -> Answer | None:
 
 def _announce(store: Store, event: dict[str, Any], now: float) -> None:
     """Tells the proxy, where Claude Code talks through one, that hooks see to this session, and which folder it is in."""
-    if not os.environ.get("ANTHROPIC_BASE_URL", "").startswith(LOOPBACK):
+    if not where.proxy():
         return
 
     def write() -> None:

@@ -26,7 +26,7 @@ def session(event: dict[str, Any]) -> str:
 def proxy() -> str:
     """The address on this machine that Claude Code was told to talk to, «» when it is another one or none."""
     url = os.environ.get("ANTHROPIC_BASE_URL", "")
-    return url if url.startswith("http://127.0.0.1:") else ""
+    return url if url.startswith(("http://127.0.0.1:", "http://localhost:", "http://[::1]:")) else ""
 
 
 def agent(settings: Settings) -> str:

@@ -209,18 +209,20 @@ TOOLS: dict[str, tuple[str, str, dict[str, Any], bool, bool, bool]] = {
     ),
     "memory_archive": (
         "Search the archive",
-        "search: what was really said in earlier sessions, word for word. exchange: the whole exchange around a turn. "
-        "pending: the oldest turns that were not yet turned into memories. done: mark turns as dealt with, only those you wrote memories from or decided to skip.",
+        "search: what was really said in earlier sessions, word for word. exchange: all around a turn. "
+        "turn: one turn in full. "
+        "pending: the oldest turns not yet turned into memories. done: marks those you wrote from or skip.",
         _object(
             ["action"],
-            action=_choice("What to do", ["search", "exchange", "pending", "done"]),
+            action=_choice("What to do", ["search", "exchange", "turn", "pending", "done"]),
             cue=_text("What you are looking for, for search"),
             k=_number("How many", 1, 50, default=10),
-            id=_text("A turn (t…), for exchange"),
+            id=_text("A turn (t…)"),
+            start=_number("next_start of turn", 0, 10**9),
             everywhere={"type": "boolean", "description": "In all repositories", "default": False},
-            tools={"type": "boolean", "description": "Also tool calls and their output, and sub-agents", "default": False},
-            written=_list("For done: turns (t…) that memories were written from"),
-            skipped=_list("For done: turns (t…) with nothing worth keeping"),
+            tools={"type": "boolean", "description": "Also tool calls, their output, sub-agents", "default": False},
+            written=_list("For done: turns (t…) you wrote from"),
+            skipped=_list("For done: turns (t…) you skip"),
         ),
         False, False, True,
     ),

@@ -326,6 +326,9 @@ def _archive(here: Place, given: dict[str, Any]) -> dict[str, Any]:
     if action == "exchange":
         _need(given, "id")
         return _exchange(here, given)
+    if action == "turn":
+        _need(given, "id")
+        return _whole(here, given)
     if action == "pending":
         size, count = exchanges.pending_size(here.store, here.repository)
         turns = exchanges.pending(here.store, here.repository, int(given.get("k", 10)))
@@ -340,11 +343,25 @@ def _archive(here: Place, given: dict[str, Any]) -> dict[str, Any]:
 
 def _exchange(here: Place, given: dict[str, Any]) -> dict[str, Any]:
     rows = exchanges.exchange(here.store, given["id"])
-    own = places.canonical(here.store, rows[0].repository)
-    if own != here.scope[0] and not given.get("everywhere"):
-        raise TenonError(f"{given['id']} was said in another repository ({places.key(here.store, own)}); say everywhere true to read it")
+    _may_read(here, rows[0], given)
     each = max(400, EXCHANGE_CHARS // max(1, len(rows)))
     return {"turns": [_turn(turn, each) for turn in rows], "count": len(rows)}
+
+
+def _whole(here: Place, given: dict[str, Any]) -> dict[str, Any]:
+    turn = exchanges.turn(here.store, given["id"])
+    _may_read(here, turn, given)
+    text, start = turn.text(), int(given.get("start", 0))
+    told = {**_turn(turn, 0), "content": text[start : start + EXCHANGE_CHARS], "start": start, "chars": len(text)}
+    if start + EXCHANGE_CHARS < len(text):
+        told["next_start"] = start + EXCHANGE_CHARS
+    return told
+
+
+def _may_read(here: Place, turn: Turn, given: dict[str, Any]) -> None:
+    own = places.canonical(here.store, turn.repository)
+    if own != here.scope[0] and not given.get("everywhere"):
+        raise TenonError(f"{given['id']} was said in another repository ({places.key(here.store, own)}); say everywhere true to read it")
 
 
 def _turn(turn: Turn, limit: int) -> dict[str, Any]:

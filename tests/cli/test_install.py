@@ -18,12 +18,13 @@ import pytest
 from tenon.base.errors import TenonError
 from tenon.cli import install, uninstall
 from tenon.cli.out import Out
-from tenon.world import claude_settings, launcher, machine, record
+from tenon.world import base_url, claude_settings, launcher, machine, record
 from tenon.world.machine import Machine
 from tenon.world.python import Found
 from tests.cli.conftest import ROOT, Tenon
 
 RULES = list(machine.RULES)
+STATUS = ["statusLine"]
 MINE = '// my settings\n{\n  "model": "opus", // keep\n  "permissions": {\n    "allow": ["Bash(ls)"], // safe\n  },\n}\n'
 GOOD = Found("3.11.7", "/usr/bin/python3")
 
@@ -191,6 +192,60 @@ def test_a_moved_home_moves_the_status_line(tmp_path: Path, monkeypatch: pytest.
     assert 1 == len([edit for edit in record.load(moved.tenon_home).edits if edit.keys == ["statusLine"]])
     take_back(moved, monkeypatch)
     assert not Path(moved.settings).exists()
+
+
+@pytest.mark.parametrize("around", [False, True])
+@pytest.mark.parametrize("text", [None, MINE, '{"env": {"ANTHROPIC_BASE_URL":  "https://g.example", "no_proxy":"x"}, "model": "opus"}\n'])
+def test_a_status_line_that_moves_under_the_proxy_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, around: bool) -> None:
+    """An older version set another one; the proxy stays on, or around, and one uninstall takes all of it."""
+    home = tmp_path / "a höme"
+    (home / ".claude").mkdir(parents=True)
+    where = here(home)
+    monkeypatch.setenv("TENON_HOME", where.tenon_home)
+    if text is not None:
+        Path(where.settings).write_text(text, encoding="utf-8")
+    before = tree(home)
+    kept = record.load(where.tenon_home)
+    kept.root = where.root
+    kept.make_folder(where.tenon_home)
+    for edit in (
+        claude_settings.put(where.settings, STATUS, {"type": "command", "command": "old"}),
+        claude_settings.add(where.settings, ["permissions", "allow"], RULES[0]),
+    ):
+        assert edit is not None
+        kept.edits.append(edit)
+    base_url.on(where, kept, "http://127.0.0.1:9000", "https://g.example", "x,127.0.0.1")
+    if around:
+        base_url.direct("the port is taken")
+    switched = Path(base_url.path()).read_text(encoding="utf-8")
+    env = claude_settings.read(where.settings)["env"]
+
+    assert 0 == run(where)[0]
+    found = claude_settings.read(where.settings)
+    assert (launcher.status_command(where), env) == (found["statusLine"]["command"], found["env"])
+    assert (switched, "the port is taken" if around else None) == (Path(base_url.path()).read_text(encoding="utf-8"), base_url.why_direct())
+    take_back(where, monkeypatch)
+    assert before == tree(home)
+
+
+def test_a_status_line_moves_and_a_base_url_of_the_user_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proxy is on by name alone since they changed it; it is not put back, and the rest is taken away as ever."""
+    where = here(tmp_path)
+    monkeypatch.setenv("TENON_HOME", where.tenon_home)
+    kept = record.load(where.tenon_home)
+    kept.make_folder(where.tenon_home)
+    edit = claude_settings.put(where.settings, STATUS, {"type": "command", "command": "old"})
+    assert edit is not None
+    kept.edits.append(edit)
+    base_url.on(where, kept, "http://127.0.0.1:9000", "https://api.anthropic.com")
+    path = Path(where.settings)
+    path.write_text(path.read_text(encoding="utf-8").replace("http://127.0.0.1:9000", "https://g.example"), encoding="utf-8")
+
+    assert 0 == run(where)[0]
+    assert "https://g.example" == base_url.value(where.settings)
+    take_back(where, monkeypatch)
+    assert {"ANTHROPIC_BASE_URL": "https://g.example"} == claude_settings.read(where.settings)["env"]
+    assert not any(claude_settings.read(where.settings).get(key) for key in ("statusLine", "hooks", "permissions"))
 
 
 @pytest.fixture()

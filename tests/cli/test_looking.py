@@ -74,6 +74,16 @@ def test_status_names_faults_and_broken_settings(tenon: Tenon) -> None:
     assert "settings.json cannot be read" in told
 
 
+def test_agents_that_cannot_be_read_are_not_none(tenon: Tenon) -> None:
+    """A sentence with the way out."""
+    folder = tenon.home / ".tenon" / "agents"
+    folder.parent.mkdir()
+    folder.symlink_to(folder)
+    done = tenon("agents")
+
+    assert (1, True) == (done.code, "cannot be read" in done.err), done.out
+
+
 def test_agents_are_listed_with_what_they_hold(tenon: Tenon) -> None:
     """The chosen one is marked; a store that cannot be read is named and does not hide the others."""
     tenon.written("one")

@@ -27,7 +27,8 @@ ENABLED = '// mine\n{\n  "enabledPlugins": {"tenon@tenon": true}, // keep\n  "mo
 FAKE_CLAUDE = """#!{python}
 import json, os, sys
 keys = ("ANTHROPIC_BASE_URL", "TENON_AGENT")
-print(json.dumps({{"arguments": sys.argv[1:], "env": {{key: os.environ.get(key) for key in keys}}}}))
+env = {{key: os.environ.get(key) for key in keys}}
+print(json.dumps({{"arguments": sys.argv[1:], "env": env, "no_proxy": os.environ.get("no_proxy")}}))
 sys.exit(7)
 """
 
@@ -61,9 +62,15 @@ def url(tenon: Tenon) -> str:
 
 
 def value(tenon: Tenon) -> object:
-    """The base URL in the settings; they are JSON but for one comment at a line's end and one at the top."""
+    """The base URL in the settings."""
+    return env(tenon).get("ANTHROPIC_BASE_URL")
+
+
+def env(tenon: Tenon) -> dict[str, object]:
+    """The variables in the settings; they are JSON but for one comment at a line's end and one at the top."""
     text = settings(tenon).read_text(encoding="utf-8").replace("// mine\n", "").replace(" // keep", "")
-    return json.loads(text).get("env", {}).get("ANTHROPIC_BASE_URL")
+    found: dict[str, object] = json.loads(text).get("env", {})
+    return found
 
 
 def claude(tenon: Tenon) -> None:
@@ -201,6 +208,47 @@ def test_another_port_moves_it(user: Tenon) -> None:
     assert ENABLED == settings(user).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("inside", [False, True])
+def test_behind_a_company_s_proxy_this_machine_is_named_as_none_of_its_business(user: Tenon, inside: bool) -> None:
+    """Wherever that one is set, and also when it came after; what stood there before comes back."""
+    company = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "corp.example"}
+    text = ENABLED.replace('"model"', f'"env": {json.dumps({**company, "no_proxy": ".lan"})}, "model"') if inside else ENABLED
+    settings(user).write_text(text, encoding="utf-8")
+    if not inside:
+        user.ok("proxy", "on", "--yes")
+        user.env.update(company)
+        found = {check["check"]: check for check in user("doctor", "--json").records}["company proxy"]
+        assert ("fail", "tenon proxy on (adds it)") == (found["state"], found["mend"])
+    on = user.ok("proxy", "on", "--yes")
+
+    assert "adds 127.0.0.1 to env.no_proxy" in on.out
+    assert {"no_proxy": f"{'.lan' if inside else 'corp.example'},127.0.0.1,localhost", "ANTHROPIC_BASE_URL": url(user)}.items() <= env(user).items()
+    assert "is on already" in user.ok("proxy", "on").out
+    assert "company proxy" not in [check["check"] for check in user("doctor", "--json").records]
+    user.ok("proxy", "off")
+    assert text == settings(user).read_text(encoding="utf-8")
+
+
+def test_without_a_company_s_proxy_no_list_is_made(user: Tenon) -> None:
+    """It would hold for whatever else Claude Code starts."""
+    user.env["NO_PROXY"] = "corp.example"
+    user.ok("proxy", "on", "--yes")
+
+    assert ["ANTHROPIC_BASE_URL", "ENABLE_TOOL_SEARCH"] == sorted(env(user))
+
+
+def test_uninstall_takes_back_the_list_too(user: Tenon) -> None:
+    """One that was the user's is theirs again."""
+    user.env["https_proxy"] = "http://127.0.0.1:9"
+    settings(user).write_text(ENABLED.replace('"model"', '"env": {"no_proxy": ".lan"}, "model"'), encoding="utf-8")
+    before = tree(user.home)
+    user.ok("install", "--yes")
+    user.ok("proxy", "on", "--yes")
+    user.ok("uninstall", "--yes")
+
+    assert before == tree(user.home)
+
+
 def test_uninstall_turns_it_off_and_ends_it(user: Tenon) -> None:
     """With or without an install before or after; the home is as it was."""
     before = tree(user.home)
@@ -260,6 +308,21 @@ class TestCode:
         assert {"model": "opus", "env": {"A": "1", "ANTHROPIC_BASE_URL": address, "TENON_AGENT": "default"}} == json.loads(merged[1])
         assert (["-c"], ["--settings", "/x/y.json"], True) == (merged[2:], file["arguments"], "names a file" in str(file["said"]))
 
+    def test_behind_a_company_s_proxy_it_reaches_this_machine(self, user: Tenon) -> None:
+        """The list that holds is kept: the one given with --settings, else the user's own, else the environment's."""
+        claude(user)
+        user.env.update(HTTP_PROXY="http://127.0.0.1:9", no_proxy="corp.example")
+        plain = started(user)["arguments"]
+        settings(user).write_text(ENABLED.replace('"model"', '"env": {"no_proxy": ".lan"}, "model"'), encoding="utf-8")
+        own = started(user)["arguments"]
+        given = started(user, "--", "--settings", '{"env": {"no_proxy": "x.example"}}')["arguments"]
+        named = started(user, "--", "--settings", '{"env": {"no_proxy": "127.0.0.1"}}')["arguments"]
+        file = started(user, "--", "--settings", "/x/y.json")
+
+        lists = [json.loads(found[1])["env"]["no_proxy"] for found in (plain, own, given, named) if isinstance(found, list)]
+        assert ["corp.example,127.0.0.1,localhost", ".lan,127.0.0.1,localhost", "x.example,127.0.0.1,localhost", "127.0.0.1"] == lists
+        assert ".lan,127.0.0.1,localhost" == file["no_proxy"]
+
     def test_without_a_proxy_claude_starts_all_the_same(self, user: Tenon) -> None:
         """The reason is said."""
         claude(user)
@@ -304,7 +367,7 @@ class TestCode:
 
 def test_settings_that_are_no_object_are_the_user_s() -> None:
     """As is a flag without its value."""
-    own = {"env": {"A": "1"}}
+    own = {"A": "1"}
 
     assert [None, None, None] == [code.merge(given, own) for given in (["--settings", "[1]"], ["--settings"], ["--settings", "{"])]
 
@@ -354,6 +417,7 @@ ON = Standing(9000, switch=Switch(URL, UPSTREAM, "/c/settings.json"), value=URL,
         (replace(ON, value="https://other.example"), ("base URL", "warn", "tenon proxy off")),
         (replace(ON, value=""), ("base URL", "warn", "tenon proxy off")),
         (replace(ON, guarded=False), ("proxy guard", "fail", "tenon proxy on")),
+        (replace(ON, blocked="HTTPS_PROXY"), ("company proxy", "fail", "tenon proxy on")),
         (replace(ON, hooks_off=True), ("proxy hooks", "fail", "disableAllHooks")),
         (replace(ON, state=State(9001, 1, "t", __version__, str(Path(__file__).parent), UPSTREAM, 1.0)), ("proxy", "fail", "tenon stop")),
         (replace(ON, state=State(9000, 1, "t", "0.0.1", "/gone", UPSTREAM, 1.0)), ("proxy version", "warn", "tenon stop")),

@@ -23,6 +23,7 @@ LIFETIME_S = {"5m": 300.0, "1h": 3600.0}
 PROSE_CHARS_PER_TOKEN = 3.6
 CODE_CHARS_PER_TOKEN = 2.7
 BLOCK_TOKENS = 2
+RENDER = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass
@@ -72,7 +73,7 @@ def unit(level: str, role: str, block: Block) -> Unit:
     marker = next((found for found in reversed(markers) if found), None)
     plain = unmarked(block)
     # Keys of a block are rendered by the API, those of a tool's input are the model's own text.
-    rendered = json.dumps([role, sorted(plain.items())], ensure_ascii=False)
+    rendered = RENDER([role, sorted(plain.items())])
     kind = str(block.get("type", ""))
     if kind == "text":
         tokens = math.ceil(len(block["text"]) / PROSE_CHARS_PER_TOKEN)

@@ -23,6 +23,7 @@ from tests.fakes.refusal import Refusal
 BETA = "thinking-binding-controls-2026-08-01"
 SEAL = "fake-seal"
 DIGEST_CHARS = 16
+RENDER = json.JSONEncoder(sort_keys=True).encode
 Place = tuple[int, int]  # message, block
 CHANGES = {
     "system": "The `system` prompt differs from the one this block was created with.",
@@ -43,7 +44,7 @@ class Prefix:
 
 def digest(value: Any) -> str:
     """A short hash of a JSON value; key order does not count."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:DIGEST_CHARS]
+    return hashlib.sha256(RENDER(value).encode()).hexdigest()[:DIGEST_CHARS]
 
 
 def trimmed(block: Block) -> Block | None:
@@ -85,7 +86,7 @@ def prefixes(body: Block, places: Iterable[Place]) -> dict[Place, Prefix]:
             kept = trimmed(block)
             if kept is None:
                 continue
-            running.update(json.dumps([message["role"], kept], sort_keys=True).encode())
+            running.update(RENDER([message["role"], kept]).encode())
             new = referenced_tools([kept]) - referenced
             if new:
                 referenced |= new

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from tests.fakes.messages_api import MessagesApi
 from tests.fakes.replies import reply, text, thinking, tool_call
+from tests.fakes.signatures import prefix, prefixes
 from tests.fakes.test_validation import a, post, result, s, t, u
 
 Body = dict[str, Any]
@@ -229,3 +231,28 @@ def test_thinking_another_model_may_not_read_is_dropped_without_an_error() -> No
 
     assert 200 == status
     assert [{"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "model_binding_mismatch"}] == answer["input_transformations"]
+
+
+def test_all_prefixes_of_a_request_are_found_in_one_pass() -> None:
+    """Each is what it is when the request ends there: also behind a compaction, and where a deferred tool came in."""
+    deferred = {"name": "z", "input_schema": {"type": "object"}, "defer_loading": True}
+    found = {"type": "tool_result", "tool_use_id": "tc_1", "content": [{"type": "tool_reference", "tool_name": "z"}]}
+    messages = [u("start"), a("one"), u("two", found), a({"type": "compaction", "content": "so far"}, "three"), u("four"), a("five")]
+    body = {"tools": [*TOOLS, deferred], "system": "be kind", "messages": messages}
+    places = [(index, position) for index, message in enumerate(messages) for position in range(len(message["content"]) + 1)]
+
+    at_once = prefixes(body, places)
+
+    for index, position in places:
+        ending = {**messages[index], "content": messages[index]["content"][:position]}
+        assert at_once[index, position] == prefix({**body, "messages": [*messages[:index], ending]}, (index, position))
+    assert at_once[2, 2].tools == at_once[3, 0].tools != at_once[2, 1].tools
+    assert at_once[3, 1].tools == at_once[2, 1].tools
+
+
+def test_signatures_can_be_minted_from_several_threads_at_once() -> None:
+    """No two are alike, and each is known."""
+    with thoughtful() as api, ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda number: conversation(api, turns=2)["messages"][3]["content"][0]["signature"], range(16)))
+        assert 16 == len(set(made))
+        assert set(made) <= set(api.signatures.responses)

@@ -209,6 +209,7 @@ class Proxied(User):
         self.proxy = proxy
         self.tee = tee
         self.refusing = ""
+        self.forgot = False  # then what is in front of a conversation has changed, rightly
         self.model = MODEL
 
     def says(self, prompt: str, *args: str, env: dict[str, str] | None = None, folder: Path | None = None) -> Session:
@@ -273,7 +274,7 @@ def behaved(user: Proxied) -> None:
     assert "fault of ours" not in user.proxy.log(), user.problems()
     for session in {str(request.headers[SESSION]) for request in user.api.messages() if request.headers[SESSION]}:
         arrived, sent = mains(user.api, session), user.client(session)
-        if not user.refusing:
+        if not user.refusing and not user.forgot:
             assert len(arrived) == len(sent), user.problems()
             grew(arrived, sent)
 

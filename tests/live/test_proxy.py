@@ -20,7 +20,8 @@ from tests.live.user import ALLOWED, Session, told, until
 pytestmark = pytest.mark.live
 
 PELICANS = '[[CALL Bash {"command": "echo seven pelicans"}]]'
-TURNS = 12
+TURNS = 30
+USAGE = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 @pytest.fixture
@@ -290,3 +291,93 @@ def test_deferred_tools_are_found_and_stay_found(user: Proxied, version: str) ->
     assert 2 == len(thoughts(again.requests[0]))
     assert "how is the weather?" in said(before(user, after), "user")
     assert '"type": "tool_reference"' not in json.dumps(before(user, after))
+
+
+def test_what_is_forgotten_leaves_the_conversations_that_have_it_in_front(user: Proxied) -> None:
+    """It is in no later request and in no file, and nothing is refused, although thinking was bound to it."""
+    user.says(FACT)
+    first = user.says(f"quack {PELICANS}", *ALLOWED)
+    user.says("/memory-forget t1 t3 yes")
+    user.forgot = True
+    second = user.says("and then?", "--resume", first.id)
+    third = user.says("and after that?", "--resume", first.id)
+
+    assert "zebra-42" in told(first.requests[0])
+    assert ["heard: and then?", "heard: and after that?"] == [session.output.strip() for session in (second, third)]
+    for request in (*second.requests, *third.requests):
+        assert not [words for words in said(request.body["messages"], "user") if words == FACT]
+    assert not user.holds("zebra-42")
+
+
+def test_the_budget_holds(user: Proxied) -> None:
+    """The oldest exchanges leave in few large steps, which is said, and no request is larger than allowed."""
+    most = 60_000
+    user.sets(proxy__max_context=most)
+    user.says(FACT)
+    order = """[[CALL Bash {"command": "seq -s ' goose ' 1 2200"}]]"""
+    first = user.says(f"0 {order}", *ALLOWED)
+    for number in range(1, 7):
+        user.says(f"{number} {order}", "--resume", first.id, *ALLOWED)
+    requests = mains(user.api, first.id)
+    fronts = [request.body["messages"][0] for request in requests]
+    sizes = [sum(int(request.usage[name]) for name in USAGE) for request in requests if request.usage]
+
+    assert max(sizes) <= most
+    assert "exchanges left out here to stay within the context budget" in json.dumps(fronts[-1])
+    assert 1 < len({json.dumps(front) for front in fronts}) <= 4
+    assert f"6 {order}" in said(requests[-1].body["messages"], "user")
+
+
+def test_a_torn_answer_is_asked_for_again(user: Proxied) -> None:
+    """Claude Code sees that it is torn, asks again, and the turn is archived once."""
+    torn: list[str] = []
+
+    def tearing(request: RecordedRequest) -> Scripted:
+        if not torn:
+            torn.append(request.prompt)
+            return {"blocks": [text("this breaks off in the middle")], "cut": 3}
+        return obey(request)
+
+    user.says(FACT)
+    user.api.script = tearing
+    session = user.says("good morning to you")
+    after = user.says("and good night")
+
+    assert "heard: good morning to you" == session.output.strip()
+    assert 2 <= len(session.requests)
+    assert 1 == len([turn for turn in user.turns() if turn == "prompt: good morning to you"])
+    assert "breaks off" not in told(after.requests[0])
+
+
+def test_credentials_go_through_and_stay_nowhere(user: Proxied) -> None:
+    """A token in place of a key, and a header of a company's own."""
+    token = "made-up-token-of-the-test-suite-7391"
+    env = {"ANTHROPIC_AUTH_TOKEN": token, "ANTHROPIC_CUSTOM_HEADERS": "X-Company: pelican 0815"}
+    user.says(FACT, env=env)
+    session = user.says(QUESTION, env=env)
+
+    assert FACT in said(before(user, session), "user")
+    assert {f"Bearer {token}"} == {request.headers["Authorization"] for request in session.requests}
+    assert {"pelican 0815"} == {request.headers["X-Company"] for request in session.requests}
+    assert [False, False] == [user.holds(word) for word in (token, "pelican 0815")]
+
+
+@pytest.mark.parametrize("model", ["haiku", "claude-opus-4-8", "claude-sonnet-4-5"])
+def test_other_models_take_it_too(user: Proxied, model: str) -> None:
+    """Thinking in manual mode, or bound to nothing; no system entries; a small window."""
+    user.model = model
+    user.says(f"{FACT} {PELICANS}", *ALLOWED)
+    first = user.says(f"quack {PELICANS}", *ALLOWED)
+    second = user.says("and then?", "--continue")
+
+    assert f"{FACT} {PELICANS}" in said(before(user, second), "user")
+    assert [0, 1, 2] == [len(thoughts(request)) for request in (*first.requests, *second.requests)]
+
+
+def test_a_background_agent_reports_to_its_conversation(user: Proxied) -> None:
+    """What comes back later is part of the main conversation, which only grows."""
+    user.says(FACT)
+    session = user.says('[[CALL Agent {"description": "look", "prompt": "count the zebras", "subagent_type": "general-purpose"}]]', *ALLOWED)
+
+    assert "heard: count the zebras" in told(mains(user.api, session.id)[-1])
+    assert all(FACT in said(past(*pair), "user") for pair in zip(mains(user.api, session.id), user.client(session.id)))

@@ -127,6 +127,24 @@ def test_without_its_plugin_claude_code_answers_all_the_same(proxied: Proxied, h
     assert proxied.user.api.url == proxied.url
 
 
+@pytest.mark.parametrize("code", [pytest.param(True, marks=pytest.mark.skipif(os.name == "nt", reason="claude is a .cmd there")), False])
+def test_behind_a_company_s_proxy_a_session_goes_through(user: User, code: bool) -> None:
+    """Which Claude Code would ask for 127.0.0.1 too, here one that nobody listens at; no_proxy in its settings spares it that."""
+    found = Proxied(user)
+    before, company = found.settings.read_bytes(), f"http://127.0.0.1:{ports.free()}"
+    found.claude.env.update(HTTPS_PROXY=company, HTTP_PROXY=company, NO_PROXY="corp.example", TENON_CLAUDE=str(found.claude.binary))
+    if code:
+        assert "heard: good morning" in found.tenon("code", "--", "-p", "good morning")
+        assert until(lambda: found.relayed() > 0, LOGGED_S)
+    else:
+        found.tenon("proxy", "on", "--yes")
+        assert ("heard: good morning", "through") == found.asks("good morning")
+        found.tenon("proxy", "off")
+    found.tenon("stop")
+
+    assert before == found.settings.read_bytes()
+
+
 def test_off_a_session_goes_directly(proxied: Proxied) -> None:
     """Though the proxy still runs."""
     proxied.tenon("proxy", "off")

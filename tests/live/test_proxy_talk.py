@@ -120,6 +120,20 @@ def test_a_compaction_by_itself_loses_nothing(user: Proxied) -> None:
     assert (1, 2) == (len(thoughts(before)), len(thoughts(last)))
 
 
+def test_a_secret_is_not_kept_over_a_compaction(user: Proxied) -> None:
+    """It is in no file, and not in the request after the compaction, which is not refused although the words before it changed."""
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    with Talk(user) as talk:
+        talk.says(f"keep {secret} in mind")
+        talk.says("bridges, please")
+        talk.compacts()
+        last = talk.says("tunnels, please")
+
+    assert "bridges, please" in said(last.body["messages"], "user")
+    assert secret not in json.dumps(last.body["messages"])
+    assert not user.holds(secret)
+
+
 def test_a_cleared_conversation_is_in_front_of_the_next(user: Proxied) -> None:
     """A new session, that begins with the real messages of the one that was cleared."""
     with Talk(user) as talk:
@@ -156,13 +170,16 @@ def rewind(talk: Talk, down: int = 0) -> None:
     talk.terminal.keys("Up")
     assert until(lambda: "❯ (current)" not in talk.shown())
     talk.terminal.keys("Enter")
-    talk.terminal.wait_for("Never mind")
-    talk.terminal.keys(*["Down"] * down, "Enter")
+    talk.terminal.wait_for("❯ 1. ")
+    for choice in range(down):
+        talk.terminal.keys("Down")
+        talk.terminal.wait_for(f"❯ {choice + 2}. ")
+    talk.terminal.keys("Enter")
 
 
 @pytest.mark.parametrize("down", [1, 2])
-def test_what_is_summarised_in_part_is_not_refused(user: Proxied, down: int) -> None:
-    """From a message on, or up to it: the conversation goes on, and the request after it lacks no real message."""
+def test_what_the_user_has_summarised_in_part_is_not_refused(user: Proxied, down: int) -> None:
+    """From a message on, what the user gave up is given up; up to it, nothing is lost."""
     with Talk(user) as talk:
         talk.says("good morning to you")
         talk.says("bridges, please")
@@ -171,8 +188,9 @@ def test_what_is_summarised_in_part_is_not_refused(user: Proxied, down: int) -> 
         talk.empties("bridges" if 1 == down else "")
         last = talk.says("tunnels, please")
 
-    import sys; sys.path.insert(0,"/tmp"); import dbg; dbg.dump(user, f"/tmp/part{down}.txt")
-    assert {"good morning to you", "bridges, please"} <= set(said(last.body["messages"], "user"))
+    words = said(last.body["messages"], "user")
+    assert {FACT, "good morning to you", "tunnels, please"} <= set(words)
+    assert (2 == down) == ("bridges, please" in words)
 
 
 def test_a_title_is_asked_for_as_without_a_proxy(user: Proxied) -> None:

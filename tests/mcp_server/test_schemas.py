@@ -155,6 +155,6 @@ def test_every_action_has_an_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: A
         "task_state read": ["active", "state"], "task_state write": ["write needs epic_id"], "task_state handoff": ["handoff needs epic_id"],
         "memory_maintain decay_sweep": ["edges_faded", "faded", "weakened"],
         "memory_maintain pattern_check": ["pattern_check needs domains: the words of what you are about to retry"],
-        "memory_archive search": ["search needs cue"], "memory_archive exchange": ["exchange needs id"], "memory_archive pending": ["tokens", "turns", "waiting"],
+        "memory_archive search": ["search needs cue"], "memory_archive exchange": ["exchange needs id"], "memory_archive turn": ["turn needs id"], "memory_archive pending": ["tokens", "turns", "waiting"],
         "memory_archive done": ["done needs the turns (t…) in written or skipped"],
     } == answers  # fmt: skip

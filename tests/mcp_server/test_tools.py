@@ -365,6 +365,17 @@ def test_what_was_said_is_found_word_for_word_with_its_exchange(tools: Tools, st
         assert [(turns[0], "prompt"), (turns[1], "reply")] == [(turn["id"], turn["kind"]) for turn in exchange["turns"]]
 
 
+def test_a_turn_of_any_length_is_read_to_its_end(tools: Tools, store: Store, repository: int) -> None:
+    """In parts; what the proxy shows head and tail of can be had whole."""
+    text = "".join(f"line {number}\n" for number in range(12_000))
+    (turn,) = say(store, repository, text)
+    read, start = "", 0
+    while start is not None:
+        part = tools("memory_archive", action="turn", id=turn, start=start)
+        read, start = read + part["content"], part.get("next_start")
+    assert (text, len(text), turn, "prompt") == (read, part["chars"], part["id"], part["kind"])
+
+
 def test_only_the_given_turns_are_marked_as_dealt_with(tools: Tools, store: Store, repository: int) -> None:
     """The others still wait, oldest first."""
     turns = say(store, repository, "one", "two", "three", "four")
@@ -413,7 +424,8 @@ def test_ids_of_another_repository_are_refused(tools: Tools, elsewhere: Tools, s
     edge = tools("memory_graph", **{"from": ref, "to": tools.write("more zebra")}, action="propose", type="supports", reason="r")["edge_id"]
     procedure = tools("procedure", action="propose", name="n", trigger="t", steps="s")["id"]
     calls: list[tuple[str, dict[str, Any]]] = [
-        ("memory_recall", {"id": ref}), ("memory_recall", {"id": turn}), ("memory_archive", {"action": "exchange", "id": turn}), ("memory_reinforce", {"id": ref}),
+        ("memory_recall", {"id": ref}), ("memory_recall", {"id": turn}), ("memory_archive", {"action": "exchange", "id": turn}),
+        ("memory_archive", {"action": "turn", "id": turn}), ("memory_reinforce", {"id": ref}),
         ("memory_edit", {"action": "demote", "id": ref, "reason": "r"}), ("memory_write", {"tier": "short", "type": "fact", "content": "new", "supersedes": ref}),
         ("memory_write", {"tier": "short", "type": "fact", "content": "new", "turns": [turn]}), ("memory_archive", {"action": "done", "written": [turn]}),
         ("memory_graph", {"action": "propose", "from": mine, "to": ref, "type": "supports", "reason": "r"}), ("memory_graph", {"action": "approve", "edge_id": edge}),
@@ -426,6 +438,7 @@ def test_ids_of_another_repository_are_refused(tools: Tools, elsewhere: Tools, s
     assert [] == elsewhere("memory_graph", action="pending")["edges"]
     assert ([], 0) == (elsewhere("procedure", action="grounding", trigger="t")["procedures"], elsewhere("memory_archive", action="pending")["waiting"])
     assert 1 == elsewhere("memory_archive", action="exchange", id=turn, everywhere=True)["count"]
+    assert "a zebra was said" == elsewhere("memory_archive", action="turn", id=turn, everywhere=True)["content"]
     assert 1 == elsewhere("memory_recall", id=turn, everywhere=True)["count"]
     assert ("zebra here", {turn, ref}) == (tools.read(ref)["content"], {turn, ref} & set(tools.recall("zebra", archive=True)))
 
@@ -449,7 +462,7 @@ def test_ids_of_another_repository_are_refused(tools: Tools, elsewhere: Tools, s
         ("procedure", {"action": "propose", "name": "n"}, "propose needs trigger, steps"), ("procedure", {"action": "grounding"}, "grounding needs trigger"),
         ("procedure", {"action": "propose", "name": "n", "trigger": "t", "steps": "s", "depends_on_paths": ["../x"]}, "../x"),
         ("task_state", {"action": "write"}, "write needs epic_id"), ("task_state", {"action": "write", "epic_id": "e", "plan": [{"step": "s", "status": "dnoe"}]}, "plan[0].status: must be one of"),
-        ("memory_archive", {"action": "search"}, "search needs cue"), ("memory_archive", {"action": "exchange"}, "exchange needs id"),
+        ("memory_archive", {"action": "search"}, "search needs cue"), ("memory_archive", {"action": "exchange"}, "exchange needs id"), ("memory_archive", {"action": "turn"}, "turn needs id"),
         ("memory_archive", {"action": "exchange", "id": "m1"}, "ids of turns look like t1234"), ("memory_forget", {"ids": []}, "ids: must have at least 1 item"),
         ("memory_forget", {"ids": ["m1"]}, "there is no memory 'm1'"),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench import sessions
-from bench.client import Client, Step, Turn, text_block
+from bench.client import Client, Setting, Step, Turn, text_block
 from tenon.base import paths
 from tenon.proxy.rewriter import Rewriter
 from tenon.store import archive, conversations, db, forget, places
@@ -350,3 +350,69 @@ def test_a_session_told_to_another_agent_by_its_hooks_is_that_agents(stage: Stag
     play(stage.client("s1"), [saying("one"), saying("two")])
     assert "old0" not in json.dumps(stage.sent("s1"))
     assert [("work", "traced")] == [(one["agent"], one["state"]) for one in Rewriter().status()]
+
+
+def test_while_nothing_may_be_kept_nothing_is(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that began before keeps its prefix, a new one is relayed, and no word of either reaches a file."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    client = stage.client("s1")
+    play(client, [saying("one")])
+    monkeypatch.setenv("TENON_ARCHIVE_ENABLED", "off")
+    play(client, [saying("tamarind two", "tamarind answer")])
+    play(stage.client("s2"), [saying("tamarind three")])
+    assert [] == stage.refusals()
+    grows(stage.sent("s1"))
+    assert "old0" not in json.dumps(stage.sent("s2"))
+    assert [] == [path.name for path in Path(paths.home()).rglob("*") if path.is_file() and b"tamarind" in path.read_bytes()]
+
+
+def test_a_fork_of_a_session_that_is_left_alone_is_left_alone(stage: Stage, tmp_path: Path) -> None:
+    """Its thoughts are bound to what is gone, and its client sees no refusal for it."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    client = stage.client("s1")
+    play(client, [saying("one"), saying("two")])
+    stage.refuse = lambda request: error("messages.3: something new") if "old0" in json.dumps(request.body["messages"]) else None
+    play(client, [saying("three")])
+    fork = stage.client("s2")
+    fork.messages = json.loads(json.dumps(client.messages))
+    play(fork, [saying("four")])
+    assert [200, 200, 400, 400, 200, 200] == [request.status for request in stage.api.messages()]
+
+
+def test_a_damaged_store_of_another_agent_is_nobody_elses_trouble(stage: Stage, tmp_path: Path) -> None:
+    """It is stepped over."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    broken = Path(paths.store_path("broken"))
+    broken.parent.mkdir(parents=True)
+    broken.write_bytes(b"no database" * 1000)
+    play(stage.client("s1"), [saying("one")])
+    assert "old0" in json.dumps(stage.sent("s1"))
+
+
+def test_the_compaction_of_one_client_is_not_undone_with_the_words_of_another(stage: Stage) -> None:
+    """Two terminals resume one session; in doubt the summary stays, and nothing that was said is lost."""
+    first = stage.client("s1")
+    play(first, [saying("shared")])
+    second = stage.client("s1")
+    second.messages = json.loads(json.dumps(first.messages))
+    play(first, [saying("alpha")])
+    first.compact(SUMMARY)
+    play(second, [saying("bravo")])
+    play(first, [saying("and on")])
+    last = json.dumps(stage.sent("s1")[-1])
+    assert [] == stage.refusals()
+    assert "periwinkle" in last
+    assert "bravo" not in last
+
+
+def test_a_folder_that_cannot_be_told_is_left_alone_while_any_is_excluded(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so is a session in whose words an excluded folder is named as its own."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    monkeypatch.setenv("TENON_ARCHIVE_EXCLUDE", "/home/user/secret")
+    bare = Setting(model=SETTING.model, system="You are a pirate.", tools=SETTING.tools, context=SETTING.context, environment="Ahoy.", instruction="")
+    client = stage.client("s1")
+    client.setting = bare
+    play(client, [saying("one")])
+    play(stage.client("s2"), [saying("the log says: working directory: /home/user/secret")])
+    play(stage.client("s3"), [saying("three")])
+    assert [False, False, True] == ["old0" in json.dumps(stage.sent(name)) for name in ("s1", "s2", "s3")]

@@ -48,7 +48,7 @@ def test_a_conversation_begins_once(store: Store) -> None:
     first = begun(store)
     second = begun(store, state="plain", now=NOW + 5, client="other", reason="late")
 
-    assert ("s1", "claude-code", "/p", None, NOW, NOW, "traced", "", 0, 0, 0, 0.0) == tuple(getattr(first, name) for name in Conversation.__slots__[1:])
+    assert ("s1", "claude-code", "/p", None, NOW, NOW, "traced", "", 0, 0, 0, 0.0, "") == tuple(getattr(first, name) for name in Conversation.__slots__[1:])
     assert [getattr(first, name) for name in Conversation.__slots__] == [getattr(second, name) for name in Conversation.__slots__]
 
 

@@ -266,7 +266,7 @@ def test_long_results_and_inputs_are_told_by_head_and_tail() -> None:
     shortened = found[2][0]["content"][0]["text"]
     assert "head" + "x" * 56 == shortened[:60]
     assert "x" * 26 + "tail" == shortened[-30:]
-    assert "\n[… 999918 characters left out; archive id t3: memory_archive, action exchange, shows more …]\n" == shortened[60:-30]
+    assert "\n[… 999918 characters left out; archive id t3: memory_archive, action turn, everywhere true, shows all …]\n" == shortened[60:-30]
     assert PICTURE == found[2][0]["content"][1]
     assert "999918 characters left out; archive id t2:" in found[1][0]["input"]["content"]
 
@@ -333,7 +333,7 @@ def test_an_exchange_that_would_fill_the_trace_alone_is_told_shorter() -> None:
     assert "3600 characters left out; archive id t3:" in brief.messages[2].decode()
     assert [
         [t("— session of 2026-11-29 in api (main) —"), t("do a lot")],
-        [t("[10 tool calls of this exchange left out; archive id t1: memory_archive, action exchange, shows them]"), t("done")],
+        [t("[10 tool calls of this exchange left out; archive id t1: memory_archive, action exchange, everywhere true, shows them]"), t("done")],
     ] == [json.loads(message)["content"] for message in bare.messages]
     tiny = compose((session(), rows), budget_tokens=20)
     assert ([], 1) == (tiny.messages, tiny.left_out)

@@ -45,9 +45,9 @@ def written(here: Machine, text: str | None) -> Path:
     return path
 
 
-def turned_on(here: Machine, upstream: str = UPSTREAM) -> None:
+def turned_on(here: Machine, upstream: str = UPSTREAM, no_proxy: str = "") -> None:
     """The proxy is on."""
-    base_url.on(here, record.load(here.tenon_home), URL, upstream)
+    base_url.on(here, record.load(here.tenon_home), URL, upstream, no_proxy)
 
 
 def turned_off(here: Machine) -> list[str]:
@@ -96,6 +96,36 @@ def test_around_and_through_again_change_one_value_alone(here: Machine, name: st
     assert (before, []) == (there(path), os.listdir(here.tenon_home))
 
 
+@pytest.mark.parametrize("name", [*SHAPES, "with a list", "with something else for a list"])
+def test_a_list_of_what_needs_no_proxy_comes_and_goes_with_it(here: Machine, name: str) -> None:
+    """Where one stood, to the byte; around and through it stays."""
+    listed = f'{{"env": {{"no_proxy":  "corp\\u002eexample", "ANTHROPIC_BASE_URL": "{OWN}"}},\n"model": "opus"}}'
+    path = written(here, {**SHAPES, "with a list": listed, "with something else for a list": '{"env": {"no_proxy": null, "A": "1"}} // mine'}[name])
+    before, meant = there(path), claude_settings.read(str(path))
+    turned_on(here, no_proxy="corp.example,127.0.0.1")
+    base_url.direct("x")
+    around = claude_settings.read(str(path))
+    base_url.through()
+    now = claude_settings.read(str(path))
+    base_url.direct("again")
+    told = turned_off(here)
+
+    env = {"ENABLE_TOOL_SEARCH": "true", **meant.get("env", {}), "no_proxy": "corp.example,127.0.0.1"}
+    assert [{**env, "ANTHROPIC_BASE_URL": UPSTREAM}, {**env, "ANTHROPIC_BASE_URL": URL}] == [around["env"], now["env"]]
+    assert 1 == len([line for line in told if line.startswith("env.no_proxy: ")])
+    assert (before, []) == (there(path), os.listdir(here.tenon_home))
+
+
+def test_a_list_that_the_user_has_changed_since_is_theirs(here: Machine) -> None:
+    """Whether or not one stood there before."""
+    for text in ("{}", '{"env": {"no_proxy": "corp.example"}}'):
+        path = written(here, text)
+        turned_on(here, no_proxy="corp.example,127.0.0.1")
+        path.write_text(path.read_text(encoding="utf-8").replace("example,127", "example,10.0.0.1,127"), encoding="utf-8")
+        assert "env.no_proxy: has been changed since and stays" in turned_off(here)
+        assert {"no_proxy": "corp.example,10.0.0.1,127.0.0.1"} == claude_settings.read(str(path))["env"]
+
+
 def test_twice_around_is_once(here: Machine) -> None:
     """The second time there is nothing to do; through again likewise."""
     written(here, "{}")
@@ -142,7 +172,7 @@ def test_what_was_installed_before_and_since_stays(here: Machine) -> None:
 def test_off_finds_its_way_without_the_record(here: Machine) -> None:
     """The record of what was written is lost; the meaning of the file is as before."""
     path = written(here, '{"model": "opus"}\n')
-    turned_on(here)
+    turned_on(here, no_proxy="127.0.0.1")
     os.remove(os.path.join(here.tenon_home, record.NAME))
     turned_off(here)
 

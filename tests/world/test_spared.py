@@ -1,4 +1,4 @@
-"""This machine's own addresses past a company's proxy: when something has to be said of them, and what."""
+"""The addresses of this machine, past a company's proxy: when something has to be said of them, and what."""
 
 from __future__ import annotations
 

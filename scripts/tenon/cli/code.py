@@ -12,7 +12,7 @@ from tenon.base.errors import TenonError
 from tenon.cli import agents, standing
 from tenon.cli.main import count
 from tenon.cli.out import is_terminal
-from tenon.world import claude_settings, daemon, machine
+from tenon.world import claude_settings, daemon, machine, spared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,20 +43,25 @@ def run(options: argparse.Namespace, out: Out) -> int:
     given = list(options.claude)
     agent = paths.agent_name(options.agent) if options.agent else _chosen(out)
     env = {**os.environ, "TENON_AGENT": agent}
-    url, upstream = _served(machine.here(), options.port, agent, out)
+    here = machine.here()
+    url, upstream = _served(here, options.port, agent, out)
     if not url:
         return _started(program, given, env, out)
-    env.update(ANTHROPIC_BASE_URL=url, TENON_UPSTREAM=upstream)  # the latter for hooks, which start the proxy again when it died
-    own = {"env": {"ANTHROPIC_BASE_URL": url, "TENON_AGENT": agent}}
+    own = {"ANTHROPIC_BASE_URL": url, "TENON_AGENT": agent}
     merged = merge(given, own)
+    listed = spared.wanted(_env_of(claude_settings.read(here.settings), merged[1] if merged else {}), os.environ)
+    if listed:
+        own[spared.NAME] = listed
+        merged = merge(given, own)
+    env.update(own, TENON_UPSTREAM=upstream)  # the latter for hooks, which start the proxy again when it died
     if merged is None:
         out.say("--settings names a file, which is left as it is; should it, or Claude Code's own settings, name a base URL, that one holds.")
         return _started(program, given, env, out)
-    return _with_settings(program, *merged, env, out)
+    return _with_settings(program, merged[0], json.dumps(merged[1]), env, out)
 
 
-def merge(given: list[str], own: dict[str, Any]) -> tuple[list[str], str] | None:
-    """Claude's arguments without --settings, and the settings as JSON: those of the user's that are JSON themselves, with ours in them.
+def merge(given: list[str], own: dict[str, str]) -> tuple[list[str], dict[str, Any]] | None:
+    """Claude's arguments without --settings, and the settings: those of the user's that are JSON themselves, with our variables in their env.
 
     None when the user's are in a file.
     """
@@ -83,8 +88,16 @@ def merge(given: list[str], own: dict[str, Any]) -> tuple[list[str], str] | None
             rest.append(argument)
     if waiting:
         return None  # claude says what is missing
-    env = settled.get("env")
-    return rest, json.dumps({**settled, "env": {**(env if isinstance(env, dict) else {}), **own["env"]}})
+    return rest, {**settled, **_env_of(settled, {"env": own})}
+
+
+def _env_of(*settled: dict[str, Any]) -> dict[str, Any]:
+    """The env of settings that go one before the other, the last one first."""
+    found: dict[str, Any] = {}
+    for one in settled:
+        env = one.get("env")
+        found.update(env if isinstance(env, dict) else {})
+    return {"env": found}
 
 
 def _program() -> str:

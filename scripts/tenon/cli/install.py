@@ -9,7 +9,7 @@ import os
 import shutil
 
 from tenon.base.errors import TenonError
-from tenon.world import claude_settings, launcher, machine, python, record
+from tenon.world import base_url, claude_settings, launcher, machine, python, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ can be taken back with `tenon uninstall`. Safe to repeat."""
 EXAMPLES = """tenon install                  ask for each change
 tenon install --dry-run        only say what would be changed
 tenon install --yes --no-statusline"""
+STATUS_LINE = ["statusLine"]
 # Of no use to who runs the plugin; a copy leaves them out.
 NOT_COPIED = (
     "tests",
@@ -163,7 +164,7 @@ def _link(here: Machine, kept: Record) -> Step:
 def _status_line(here: Machine, kept: Record) -> Step:
     wanted = {"type": "command", "command": launcher.status_command(here)}
     present = claude_settings.read(here.settings).get("statusLine")
-    old = next((edit for edit in kept.edits if edit.keys == ["statusLine"] and edit.path == here.settings), None)
+    old = next((edit for edit in kept.edits if edit.keys == STATUS_LINE and edit.path == here.settings), None)
     if present == wanted:
         if launcher.is_current(here):
             return Step("status line", note="is set")
@@ -173,13 +174,30 @@ def _status_line(here: Machine, kept: Record) -> Step:
 
     def act() -> None:
         launcher.write(here, kept)
-        others = _undone(here, kept) if old is not None else []
-        _edit(kept, claude_settings.plan_put(here.settings, ["statusLine"], wanted))
-        for edit in others:
-            if edit.listed:
-                _edit(kept, claude_settings.plan_add(here.settings, edit.keys, edit.value))
+        if old is None:
+            _edit(kept, claude_settings.plan_put(here.settings, STATUS_LINE, wanted))
+        else:
+            _move_status_line(here, kept, wanted)
 
     return Step("status line", ask=f"set statusLine in {here.settings} (memories of the repository, what waits, faults)", act=act)
+
+
+def _move_status_line(here: Machine, kept: Record, wanted: dict[str, str]) -> None:
+    """Puts another status line in the place of ours. A proxy that is on is off meanwhile, so that all of it can be taken back to the byte."""
+    switch, around = base_url.load(), base_url.why_direct()
+    used = switch if switch is not None and base_url.holds(switch) else None  # else the user has changed what it did, and that stays
+    base_url.through()
+    if used is not None:
+        base_url.off(here, kept)
+    others = [edit for edit in _undone(here, kept) if edit.keys != STATUS_LINE]
+    _edit(kept, claude_settings.plan_put(here.settings, STATUS_LINE, wanted))
+    for edit in others:
+        plan = claude_settings.plan_add if edit.listed else claude_settings.plan_put
+        _edit(kept, plan(here.settings, edit.keys, edit.value))
+    if used is not None:
+        base_url.on(here, kept, used.url, used.upstream, used.no_proxy)
+    if around is not None:
+        base_url.direct(around)
 
 
 def _permission(here: Machine, kept: Record) -> Step:

@@ -10,7 +10,7 @@ from tenon.base import paths, settings
 from tenon.base.errors import TenonError
 from tenon.cli import standing
 from tenon.cli.main import reads
-from tenon.world import base_url, claude_settings, daemon, guard, machine, record
+from tenon.world import base_url, claude_settings, daemon, guard, machine, record, spared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ MEANS = """With the proxy on, each new session of Claude Code begins with your p
 - Claude Code changes behind any base URL of your own: Remote Control is off, and so is fine-grained streaming of tool calls. Tool search
   would be off in older versions; ENABLE_TOOL_SEARCH=true is set along with the URL, as the proxy passes on what that needs.
 - In {settings} it sets env.ANTHROPIC_BASE_URL and adds a hook that lets Claude Code reach its API should the plugin be gone.
-  `tenon proxy off` takes all of that back."""
+  Where HTTPS_PROXY or HTTP_PROXY names a company's proxy it adds 127.0.0.1 to env.no_proxy as well, since Claude Code would ask that one for
+  this machine's own addresses too; that list holds for all that Claude Code starts. `tenon proxy off` takes all of that back."""
 PROOF_S = 20.0
 
 
@@ -80,7 +81,7 @@ def _on(here: Machine, options: argparse.Namespace, out: Out) -> int:
     port = int(settings.load().number("proxy.port"))
     address = standing.wanted(here)
     now = base_url.load()
-    if now is not None and _is_as_left(now, port, here):
+    if now is not None and _is_as_left(now, port, here) and not spared.is_blocked(chosen, os.environ):
         state = _started(port, address)
         guard.write()
         base_url.through()
@@ -101,7 +102,7 @@ def _on(here: Machine, options: argparse.Namespace, out: Out) -> int:
         address = standing.wanted(here)
         if not standing.is_for(state, address):
             state = _started(port, address)
-    base_url.on(here, kept, state.url, address)
+    base_url.on(here, kept, state.url, address, spared.wanted(claude_settings.read(here.settings), os.environ))
     out.line(f"\nOn. New sessions of Claude Code talk to {state.url}; one that runs does so from its next request. Off again: tenon proxy off")
     return 0
 
@@ -137,9 +138,7 @@ def _allowed(here: Machine, chosen: dict[str, Any]) -> None:
 
 def _is_as_left(now: base_url.Switch, port: int, here: Machine) -> bool:
     """Whether all that turning it on did is still there."""
-    found = base_url.value(now.settings)
-    value_holds = found == now.url or (base_url.why_direct() is not None and found == now.upstream)
-    return now.port == port and now.settings == here.settings and value_holds and guard.entry(now.upstream) in base_url.entries(now.settings)
+    return now.port == port and now.settings == here.settings and base_url.holds(now)
 
 
 def _started(port: int, address: str) -> State:

@@ -12,7 +12,7 @@ from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.cli import context
 from tenon.store import conversations, db
-from tenon.world import base_url, claude_settings, daemon, guard, upstream
+from tenon.world import base_url, claude_settings, daemon, guard, spared, upstream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Standing:
     taken: bool = False  # by another program
     guarded: bool = True
     hooks_off: bool = False
+    blocked: str = ""  # the variable whose proxy would be asked for this machine's own addresses
     problem: str = ""
     traced: int = 0
     looked_at: int = 0
@@ -84,6 +85,7 @@ def look(here: Machine, agent: str) -> Standing:
             chosen = claude_settings.read(found.switch.settings)
             found.guarded = guard.is_current() and guard.entry(found.switch.upstream) in base_url.entries(found.switch.settings)
             found.hooks_off = chosen.get("disableAllHooks") is True
+            found.blocked = spared.company(chosen, os.environ) if spared.is_blocked(chosen, os.environ) else ""
     except TenonError as error:
         found.problem = str(error)
     found.state = daemon.running()
@@ -151,6 +153,11 @@ def _used(found: Standing, switch: Switch) -> list[tuple[str, str, str, str]]:
     if found.hooks_off:
         said = "is on while disableAllHooks is set, so nobody would start it again"
         rows.append(("proxy hooks", "fail", said, "tenon proxy off, or set disableAllHooks to false"))
+    if found.blocked:
+        said = (
+            f"{found.blocked} sends Claude Code's requests to {switch.url} to a company's proxy, as env.no_proxy in {switch.settings} does not name 127.0.0.1"
+        )
+        rows.append(("company proxy", "fail", said, "tenon proxy on (adds it)"))
     if not found.guarded:
         rows.append(("proxy guard", "fail", f"{guard.path()}, or its hook in {switch.settings}, is missing or changed", "tenon proxy on (puts it back)"))
     return rows

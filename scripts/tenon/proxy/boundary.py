@@ -47,9 +47,11 @@ def find(store: Store, request: Request) -> Conversation | None:
 
 def begin(store: Store, request: Request, announced: Conversation | None, chosen: Settings, most: int) -> Conversation | None:
     """The new conversation with its first epoch, or None when its folder is excluded and nothing is kept of it."""
-    folder = announced.folder if announced else route.folder(request.body) if request.session else ""
-    if folder and paths.lies_in(folder, chosen.names("archive.exclude")):
-        return None
+    named = [announced.folder] if announced else route.folders(request.body) if request.session else []
+    folder = named[-1] if named else ""
+    excluded = chosen.names("archive.exclude")
+    if excluded and request.session and (not named or any(paths.lies_in(place, excluded) for place in named)):
+        return None  # also when no folder can be told: in doubt nothing is kept
     repository = announced.repository if announced else places.find(store, folder) if folder else None
     if not request.session:  # it works in no folder; what it says belongs to where its agent lives
         repository = places.settle(store, paths.agent_folder(request.agent), request.now)
@@ -67,8 +69,8 @@ def begin(store: Store, request: Request, announced: Conversation | None, chosen
             folder=folder,
             repository=repository,
             now=request.now,
-            state="plain" if began_elsewhere and (parent is None or parent.state != "traced") else "traced",
-            reason="began without the proxy" if began_elsewhere and (parent is None or parent.state != "traced") else "",
+            state="traced" if not began_elsewhere else parent.state if parent is not None else "plain",
+            reason="" if not began_elsewhere else parent.reason if parent is not None else "began without the proxy",
         )
         if parent is not None:
             conversations.copy_epochs(store, parent, made)
@@ -103,8 +105,11 @@ def _trace(store: Store, request: Request, repository: int | None, chosen: Setti
     return [conversations.add_piece(store, made.messages, made.tokens, made.images)] if made.messages else []
 
 
-def compose(store: Store, request: Request, conversation: Conversation, most: int) -> Wire:
-    """What goes upstream; begins a new epoch when the client has compacted or the budget is reached."""
+def compose(store: Store, request: Request, conversation: Conversation, most: int, *, kept: bool = True) -> Wire:
+    """What goes upstream; begins a new epoch when the client has compacted or the budget is reached.
+
+    While nothing may be kept (`archive.enabled` is off) what was noted before is not the whole, and a compaction stays one.
+    """
     body = request.body
     epochs = conversations.epochs(store, conversation)
     if conversation.state == "bypassed":
@@ -113,7 +118,7 @@ def compose(store: Store, request: Request, conversation: Conversation, most: in
         return wire
     epoch = _matching(epochs, request.first)
     why = "traced"
-    if compaction.is_summary(body.slice(0)) and (epoch is None or not epoch.skip):
+    if kept and compaction.is_summary(body.slice(0)) and (epoch is None or not epoch.skip):
         undone = _undo(store, request, conversation, epochs)
         if undone is not None:
             epoch, why = undone, "compaction undone"
@@ -144,8 +149,8 @@ def _matching(epochs: Sequence[Epoch], first: Any) -> Epoch | None:
 def _undo(store: Store, request: Request, conversation: Conversation, epochs: Sequence[Epoch]) -> Epoch | None:
     sent = conversations.sent(store, conversation)
     base = _matching(epochs, lambda count: [digest for digest, _ in sent[:count]])
-    if base is None or not sent:
-        return None
+    if base is None or not sent or conversation.compacting != identity.anchor([digest for digest, _ in sent]):
+        return None  # the summary is of something else: of what another client of this session said, or of what was not kept
     prefix = conversations.piece_messages(store, base.pieces)
     if prefix is None:
         return None
@@ -261,6 +266,7 @@ def remember(store: Store, request: Request, conversation: Conversation, wire: W
         if kept:
             rows.append((request.known.digest(kept), kept))
         if [digest for digest, _ in rows] == known[: len(rows)]:
+            conversations.compacting(store, conversation, identity.anchor(known))
             return len(rows)
     first = 0
     while first < min(len(rows), len(known)) and known[first] == rows[first][0]:
@@ -270,6 +276,8 @@ def remember(store: Store, request: Request, conversation: Conversation, wire: W
         answer = printed({"role": "assistant", "content": reply.get("content", [])})
         new.append((identity.digest(answer), answer))
     conversations.remember_sent(store, conversation, first, new)
+    if wire.instruction is not None:
+        conversations.compacting(store, conversation, identity.anchor([digest for digest, _ in rows]))
     return first
 
 

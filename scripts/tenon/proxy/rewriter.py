@@ -11,6 +11,7 @@ import time
 
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
+from tenon.base.lean import sqlite
 from tenon.proxy import boundary, record, speaking
 from tenon.proxy.request import Known, Request
 from tenon.proxy.stores import Stores
@@ -133,19 +134,22 @@ class Rewriter:
         request = Request(agent, headers.get(route.SESSION, ""), headers.get("user-agent", ""), body, self.clock(), self.known)
         with self.stores.use(agent) as store, self._lock(agent, request.session or request.opening()):
             conversation = boundary.find(store, request)
+            kept = chosen.flag("archive.enabled")
+            if not kept and (conversation is None or conversation.state == "announced"):
+                return Plan(body.raw, "nothing is kept now")
             if conversation is None or conversation.state == "announced":
                 conversation = boundary.begin(store, request, conversation, chosen, self._limit(chosen, body))
             if conversation is None:
                 return Plan(body.raw, "excluded folder")
             if conversation.state == "plain":
                 return Plan(body.raw, conversation.reason)
-            wire = boundary.compose(store, request, conversation, self._limit(chosen, body))
+            wire = boundary.compose(store, request, conversation, self._limit(chosen, body), kept=kept)
             if conversation.state == "traced":
                 speaking.speak(store, request, conversation, wire, chosen)
-            if wire.instruction is not None:
+            if kept and wire.instruction is not None:
                 # The compaction's answer is the client's; what it is about is noted before the next request can come.
                 boundary.remember(store, request, conversation, wire, None)
-        return self._planned(request, conversation, wire)
+        return self._planned(request, conversation, wire, kept)
 
     def _owner(self, agent: str, session: str) -> str:
         """The agent that a session's hooks have told it to, where that is another one than the address says."""
@@ -155,16 +159,18 @@ class Rewriter:
         if key not in self._owners:
             if len(self._owners) > MOST_HELD:
                 self._owners.clear()
-            self._owners[key] = agent
-            for other in [agent, *paths.agents()]:
-                if other in paths.agents():
-                    with self.stores.use(other) as store:
-                        if conversations.find(store, session) is not None:
-                            self._owners[key] = other
-                            break
+            known = paths.agents()
+            self._owners[key] = next((other for other in [agent, *known] if other in known and self._knows(other, session)), agent)
         return self._owners[key]
 
-    def _planned(self, request: Request, conversation: Conversation, wire: Wire) -> Plan:
+    def _knows(self, agent: str, session: str) -> bool:
+        try:
+            with self.stores.use(agent) as store:
+                return conversations.find(store, session) is not None
+        except (TenonError, sqlite.Error):
+            return False  # another agent's damaged store is no fault of this session's
+
+    def _planned(self, request: Request, conversation: Conversation, wire: Wire, kept: bool) -> Plan:
         raw = request.body.raw
         sent = wire.bytes()
         rewritten = sent != raw
@@ -172,7 +178,7 @@ class Rewriter:
         def answered(status: int, reader: Reader) -> None:
             reply = reader.message() if status == 200 and reader.complete else None
             if reply is not None:
-                self._note(request, conversation, wire, reply)
+                self._note(request, conversation, wire, reply, kept)
 
         def refused(status: int, answer: bytes) -> Plan | None:
             return self._without_us(request, conversation, boundary.said(answer, status), answered)
@@ -200,18 +206,21 @@ class Rewriter:
             # Thoughts that were had behind our prefix are bound to it: without it they go, as the client itself would let them go.
             return Plan(bare, "sent again without us and without thinking", rewritten=True, answered=accepted_bare)
 
-        faults.note("proxy", TenonError(f"the API refused a rewritten request ({reason}); the client's own was sent"), conversation.name)
+        # What the API said may quote what was said to it: it stands in the store, where forgetting reaches it.
+        faults.note(
+            "proxy", TenonError("the API refused a request that was added to, and the client's own was sent; `tenon status` says why"), conversation.name
+        )
         return Plan(raw, "sent again as it came", rewritten=True, refused=refused, answered=accepted)
 
     def _bypass(self, request: Request, conversation: Conversation, reason: str, strip: int) -> None:
         with self.stores.use(request.agent) as store, self._lock(request.agent, conversation.name):
             boundary.bypass(store, conversation, reason, strip, request.now)
 
-    def _note(self, request: Request, conversation: Conversation, wire: Wire, reply: dict[str, Any]) -> None:
+    def _note(self, request: Request, conversation: Conversation, wire: Wire, reply: dict[str, Any], kept: bool) -> None:
         with self.stores.use(request.agent) as store, self._lock(request.agent, request.session or request.opening()):
             fresh = not conversation.requests
             boundary.measured(store, request, conversation, wire, reply)
-            if conversation.state == "traced" and wire.instruction is None:
+            if kept and conversation.state == "traced" and wire.instruction is None:
                 first = boundary.remember(store, request, conversation, wire, reply)
                 if not request.session:
                     speaking.archive(store, request, conversation, 0 if fresh else first, reply)

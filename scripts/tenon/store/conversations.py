@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 __all__ = [
-    "Conversation", "Epoch", "add_addition", "add_epoch", "add_piece", "additions", "altered", "announce", "begin", "bypass", "copy_epochs", "epochs", "find", "like",
+    "Conversation", "Epoch", "add_addition", "add_epoch", "add_piece", "additions", "altered", "announce", "begin", "bypass", "compacting", "copy_epochs", "epochs", "find", "leave_alone", "like",
     "listed", "piece_messages", "piece_tokens", "prune", "redacted", "remember_sent", "sent", "sent_digests", "set_trace_start", "touch", "trace_start",
 ]  # fmt: skip
 
@@ -30,7 +30,7 @@ CLIENT_CHARS = 80
 AT_ONCE = 400  # digests that are looked for in one statement
 OFTEN = 16  # times that a message is said in one conversation; one that is said more often tells nothing
 
-COLUMNS = "c.id, c.name, c.client, c.folder, c.repository, c.began, c.last, c.state, c.reason, c.requests, c.tokens, c.text_bytes, c.per_token"
+COLUMNS = "c.id, c.name, c.client, c.folder, c.repository, c.began, c.last, c.state, c.reason, c.requests, c.tokens, c.text_bytes, c.per_token, c.compacting"
 BY_NAME = f"SELECT {COLUMNS} FROM conversation c WHERE c.name = ?"
 BY_ID = f"SELECT {COLUMNS} FROM conversation c WHERE c.id = ?"
 LATEST = f"SELECT {COLUMNS} FROM conversation c WHERE c.state <> 'announced' ORDER BY c.last DESC, c.id DESC LIMIT ?"
@@ -47,6 +47,7 @@ BEGIN_ANNOUNCED = (
     "WHERE name = :name AND state = 'announced'"
 )
 TOUCH = "UPDATE conversation SET last = max(last, ?), requests = requests + 1, tokens = ?, text_bytes = ?, per_token = ? WHERE id = ?"
+COMPACTING = "UPDATE conversation SET compacting = ? WHERE id = ?"
 BYPASS = "UPDATE conversation SET state = 'bypassed', reason = ?, last = max(last, ?) WHERE id = ?"
 
 SENT = "SELECT place, digest, content FROM sent WHERE conversation = ? ORDER BY place"
@@ -76,7 +77,22 @@ SET_TRACE_START = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"
 class Conversation:
     """One conversation. `state` is announced (no request yet), traced, plain or bypassed; `per_token` is 0.0 until it was measured."""
 
-    __slots__ = ("id", "name", "client", "folder", "repository", "began", "last", "state", "reason", "requests", "tokens", "text_bytes", "per_token")
+    __slots__ = (
+        "id",
+        "name",
+        "client",
+        "folder",
+        "repository",
+        "began",
+        "last",
+        "state",
+        "reason",
+        "requests",
+        "tokens",
+        "text_bytes",
+        "per_token",
+        "compacting",
+    )
 
     id: int
     name: str
@@ -91,6 +107,7 @@ class Conversation:
     tokens: int
     text_bytes: int
     per_token: float
+    compacting: str
 
     def __init__(self, row: Sequence[Any]) -> None:
         self.become(row)
@@ -130,10 +147,21 @@ def announce(store: Store, name: str, *, folder: str, repository: int | None, no
     begin(store, name=name, client=HOOKED, folder=folder, repository=repository, now=now, state="announced")
 
 
+def leave_alone(store: Store, name: str, reason: str, now: float) -> None:
+    """Notes that a session is to be relayed as it comes, and nothing else of it."""
+    begin(store, name=name, client=HOOKED, folder="", repository=None, now=now, state="plain", reason=reason)
+
+
 def touch(store: Store, conversation: Conversation, *, now: float, tokens: int, text_bytes: int, per_token: float) -> None:
     """Counts a request that was answered, and keeps what was measured; the object says it too."""
     store.execute(TOUCH, (now, tokens, text_bytes, per_token, conversation.id))
     _refresh(store, conversation)
+
+
+def compacting(store: Store, conversation: Conversation, anchor: str) -> None:
+    """Keeps the identity of what the client has asked a summary of; the object says it too."""
+    store.execute(COMPACTING, (anchor, conversation.id))
+    conversation.compacting = anchor
 
 
 def bypass(store: Store, conversation: Conversation, reason: str, now: float) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SESSION = "x-claude-code-session-id"
 AGENT = "x-claude-code-agent-id"  # on requests of sub-agents only
 FOLDER = re.compile(r"working directory: ([^\n]+)", re.IGNORECASE)
+LOOKED_AT = 3  # messages in which Claude Code may say where it works
 
 
 def relayed(target: str, headers: Mapping[str, str]) -> str:
@@ -48,16 +49,21 @@ def unsuited(body: Body, claude: bool) -> str:
     return ""
 
 
-def folder(body: Body) -> str:
-    """The folder that Claude Code says it works in, or «» when it says none."""
-    places = [body.field("system"), *(body.whole(number).get("content") for number in range(min(2, len(body.messages))))]
-    for place in places:
+def folders(body: Body) -> list[str]:
+    """Every folder that is named as a working directory in front of the conversation; the last one is what Claude Code itself says.
+
+    A project's file or the user's words may name others, so whoever leaves a folder out leaves out a request with any of them.
+    """
+    found: list[str] = []
+    beginning = [body.whole(number) for number in range(min(LOOKED_AT, len(body.messages)))]
+    said = [message.get("content") for message in beginning if message.get("role") == "user"]
+    environment = [message.get("content") for message in beginning if message.get("role") == "system"]
+    for place in [*said, body.field("system"), *environment]:
         for block in place if isinstance(place, list) else [{"text": place}]:
             text = block.get("text") if isinstance(block, dict) else None
-            found = FOLDER.search(text) if isinstance(text, str) else None
-            if found:
-                return found.group(1).strip()
-    return ""
+            if isinstance(text, str):
+                found += [match.strip() for match in FOLDER.findall(text)]
+    return found
 
 
 def thinks_adaptively(body: Body) -> bool:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 NO_PROMPT = "(No prompt was kept.)"
 STRAY = "[the result of a call that was not kept was left out]"
-CALLS_LEFT = "[{} tool call{} of this exchange left out; archive id {}: memory_archive, action exchange, shows them]"
-SHORTENED = "\n[… {} characters left out; archive id {}: memory_archive, action exchange, shows more …]\n"
+CALLS_LEFT = "[{} tool call{} of this exchange left out; archive id {}: memory_archive, action exchange, everywhere true, shows them]"
+SHORTENED = "\n[… {} characters left out; archive id {}: memory_archive, action turn, everywhere true, shows all …]\n"
 BRIEF_CHARS = 400  # of a result in the brief form
 NAME_CHARS = 60
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")

@@ -12,7 +12,7 @@ import os
 from tenon.base import jsonc, paths
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse
-from tenon.world import claude_settings, guard
+from tenon.world import claude_settings, guard, spared
 from tenon.world.claude_settings import contents, decoded, parsed, replace
 
 TYPE_CHECKING = False
@@ -27,6 +27,7 @@ NAME = "proxy-on.json"
 DIRECT = "proxy-direct"  # exists while the proxy is on and Claude Code is sent around it
 URL = ["env", "ANTHROPIC_BASE_URL"]
 TOOL_SEARCH = ["env", "ENABLE_TOOL_SEARCH"]  # off by default behind a base URL, though the proxy relays what it needs
+NO_PROXY = ["env", spared.NAME]
 HOOK = ["hooks", "SessionStart"]
 LOCAL = "http://127.0.0.1:"
 DEFAULT = "https://api.anthropic.com"
@@ -36,16 +37,19 @@ TRIES = 3  # when Claude Code or another session writes the file at the same mom
 class Switch:
     """What `on` did: the proxy's address, the one that Claude Code had or would have without it, and the settings that say so.
 
-    `former` is the value that stood there before, as its file had it, «» when there was none.
+    `no_proxy` is the list that was set with it, «» for none. `former` and `former_no_proxy` are the values that stood
+    there before, as their file had them, «» where there was none.
     """
 
-    __slots__ = ("url", "upstream", "settings", "former")
+    __slots__ = ("url", "upstream", "settings", "former", "no_proxy", "former_no_proxy")
 
-    def __init__(self, url: str, upstream: str, settings: str, former: str = "") -> None:
+    def __init__(self, url: str, upstream: str, settings: str, former: str = "", no_proxy: str = "", former_no_proxy: str = "") -> None:
         self.url = url
         self.upstream = upstream
         self.settings = settings
         self.former = former
+        self.no_proxy = no_proxy
+        self.former_no_proxy = former_no_proxy
 
     @property
     def port(self) -> int:
@@ -69,7 +73,10 @@ def load() -> Switch | None:
         with open(path(), encoding="utf-8") as file:
             found = json.load(file)
         int(found["url"].rsplit(":", 1)[1])
-        return Switch(found["url"], str(found["upstream"]), str(found["settings"]), str(found["former"]))
+        return Switch(
+            found["url"], str(found["upstream"]), str(found["settings"]), str(found["former"]),
+            str(found.get("no_proxy", "")), str(found.get("former_no_proxy", "")),
+        )  # fmt: skip
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
@@ -106,6 +113,13 @@ def value(settings: str) -> str:
     return found if isinstance(found, str) else ""
 
 
+def holds(switch: Switch) -> bool:
+    """Whether the address, or the one around it, and the guard's hook are still in the settings. Raises TenonError for settings that cannot be read."""
+    found = value(switch.settings)
+    addressed = found == switch.url or (why_direct() is not None and found == switch.upstream)
+    return addressed and guard.entry(switch.upstream) in entries(switch.settings)
+
+
 def why_direct() -> str | None:
     """Why Claude Code is sent around the proxy that is on, or None when it is not."""
     try:
@@ -118,21 +132,23 @@ def why_direct() -> str | None:
     return str(found.get("why") or "") if isinstance(found, dict) else ""
 
 
-def on(here: Machine, kept: Record, url: str, upstream: str) -> Switch:
-    """Puts the address, the setting that goes with it and the guard into the user's settings; all of it, or none.
+def on(here: Machine, kept: Record, url: str, upstream: str, no_proxy: str = "") -> Switch:
+    """Puts the address, the settings that go with it and the guard into the user's settings; all of it, or none.
 
+    `no_proxy` is the whole list for that variable (`spared.wanted`), «» where it stays as it is.
     Raises TenonError when the settings cannot be changed.
     """
-    token = _token(here.settings, URL)
-    switch = Switch(url, upstream, here.settings, token)
+    switch = Switch(url, upstream, here.settings, _token(here.settings, URL), no_proxy, _token(here.settings, NO_PROXY) if no_proxy else "")
     paths.make_private(here.tenon_home)
     try:
         guard.write()
         _save(switch)
-        if token:
-            _swapped(here.settings, URL, json.loads(token), json.dumps(url))
-        else:
-            _edit(kept, claude_settings.plan_put(here.settings, URL, url))
+        for keys, ours, former in _values(switch):
+            if former:
+                _swapped(here.settings, keys, json.loads(former), json.dumps(ours))
+        for keys, ours, former in _values(switch):
+            if ours and not former:
+                _edit(kept, claude_settings.plan_put(here.settings, keys, ours))
         if not _token(here.settings, TOOL_SEARCH) and TOOL_SEARCH[1] not in os.environ:
             _edit(kept, claude_settings.plan_put(here.settings, TOOL_SEARCH, "true"))
         _edit(kept, claude_settings.plan_add(here.settings, HOOK, guard.entry(upstream)))
@@ -162,9 +178,7 @@ def off(here: Machine, kept: Record) -> list[str]:
         if edit in kept.edits:
             kept.edits.remove(edit)
             kept.save()
-    if switch is not None and switch.former:
-        back = _swapped(switch.settings, URL, switch.url, switch.former)
-        told.append(f"{'.'.join(URL)}: {'what stood there before is back' if back else 'has been changed since and stays'}")
+    told += _given_back(switch) if switch is not None else []
     for edit in later:
         plan = claude_settings.plan_add if edit.listed else claude_settings.plan_put
         _edit(kept, plan(edit.path, edit.keys, edit.value))
@@ -199,14 +213,30 @@ def through() -> bool:
 
 def is_ours(edit: Edit) -> bool:
     """Whether a change of the settings belongs to the proxy."""
-    return edit.keys in (URL, TOOL_SEARCH) or (edit.keys == HOOK and guard.upstream_in(edit.value) != "")
+    return edit.keys in (URL, NO_PROXY, TOOL_SEARCH) or (edit.keys == HOOK and guard.upstream_in(edit.value) != "")
+
+
+def _values(switch: Switch) -> list[tuple[list[str], str, str]]:
+    """Keys, the value that is put there, and the one that stood there; where one stood, it is the file's own bytes that come back."""
+    return [(URL, switch.url, switch.former), (NO_PROXY, switch.no_proxy, switch.former_no_proxy)]
+
+
+def _given_back(switch: Switch) -> list[str]:
+    """Puts back what stood where a value of ours stands, and says so."""
+    told = []
+    for keys, ours, former in _values(switch):
+        if former:
+            back = _swapped(switch.settings, keys, ours, former)
+            told.append(f"{'.'.join(keys)}: {'what stood there before is back' if back else 'has been changed since and stays'}")
+    return told
 
 
 def _unrecorded(here: Machine, switch: Switch | None) -> list[Edit]:
     """The changes as they must have been, for when the record of them is lost."""
     if switch is None:
         return []
-    wanted: list[tuple[list[str], object]] = [(HOOK, guard.entry(switch.upstream))] + ([] if switch.former else [(URL, switch.url)])
+    wanted: list[tuple[list[str], object]] = [(HOOK, guard.entry(switch.upstream))]
+    wanted += [(keys, ours) for keys, ours, former in _values(switch) if ours and not former]
     return [
         claude_settings.Edit(switch.settings, keys, what, listed=keys == HOOK, made=len(keys), before="", after="", insertions=[]) for keys, what in wanted
     ]  # fmt: skip

@@ -14,7 +14,8 @@ CREATE TABLE conversation (                          -- a session of Claude Code
     requests   INTEGER NOT NULL DEFAULT 0,
     tokens     INTEGER NOT NULL DEFAULT 0,           -- of the latest request, as the API counted them
     text_bytes INTEGER NOT NULL DEFAULT 0,           -- of the same request
-    per_token  REAL NOT NULL DEFAULT 0               -- bytes of text a token; 0: not measured yet
+    per_token  REAL NOT NULL DEFAULT 0,              -- bytes of text a token; 0: not measured yet
+    compacting TEXT NOT NULL DEFAULT ''              -- the identity of what was sent when the client asked for a summary of it
 );
 CREATE INDEX conversation_by_last ON conversation (last);
 CREATE INDEX conversation_by_repository ON conversation (repository) WHERE repository IS NOT NULL;
