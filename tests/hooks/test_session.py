@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tenon.base import paths
-from tenon.store import exchanges, memories, tasks
+from tenon.store import conversations, db, exchanges, memories, tasks
 
 NOW = time.time()
 
@@ -176,3 +176,26 @@ def test_settings_with_comments_a_comma_too_many_or_words_are_understood(fire, s
     transcript = lines(project, ("user", "hello quokka"), ("assistant", "hello"))
     fire("Stop", transcript_path=transcript)
     assert 2 == store.value("SELECT count(*) FROM turn")
+
+
+PROXIED = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9/agent/work"}
+
+
+def test_a_session_behind_the_proxy_is_announced_to_it(fire, project):
+    """With its folder, in the store of the agent that the address names; without a proxy nobody is told."""
+    fire("SessionStart", source="startup")
+    fire("SessionStart", source="startup", session_id="session-2", env=PROXIED)
+    with db.open_store(paths.store_path("default")) as store:
+        assert conversations.find(store, "session-1") is None
+    with db.open_store(paths.store_path("work")) as store:
+        found = conversations.find(store, "session-2")
+    assert ("announced", str(project), conversations.HOOKED) == (found.state, found.folder, found.client)
+
+
+def test_the_proxy_is_told_to_leave_an_excluded_session_alone(fire, project):
+    """By its id, and nothing else of it is written."""
+    fire("SessionStart", source="startup", env={**PROXIED, "TENON_ARCHIVE_EXCLUDE": str(project)})
+    with db.open_store(paths.store_path("work")) as store:
+        found = conversations.find(store, "session-1")
+        assert ("plain", "excluded folder", "", None) == (found.state, found.reason, found.folder, found.repository)
+        assert [] == store.rows("SELECT path FROM place")
