@@ -24,6 +24,8 @@ Block = dict[str, Any]
 SETTING = sessions.setting()
 SUMMARY = [text_block("<analysis>\nwell\n</analysis>\n\n<summary>\nperiwinkle: what the summary says\n</summary>")]
 THINKING = ("thinking", "redacted_thinking")
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DOT}}
 
 
 class Stage:
@@ -416,3 +418,16 @@ def test_a_folder_that_cannot_be_told_is_left_alone_while_any_is_excluded(stage:
     play(stage.client("s2"), [saying("the log says: working directory: /home/user/secret")])
     play(stage.client("s3"), [saying("three")])
     assert [False, False, True] == ["old0" in json.dumps(stage.sent(name)) for name in ("s1", "s2", "s3")]
+
+
+def test_images_of_before_a_compaction_stay_few(stage: Stage) -> None:
+    """The newest fourteen; above twenty in one request the API bounds the size of each."""
+    client = stage.client("s1")
+    for number in range(18):
+        client.messages.append({"role": "user", "content": [IMAGE, text_block(f"picture {number}")]})
+        client.messages.append({"role": "assistant", "content": client.ask([{"type": "thinking", "thinking": "hm"}, text_block("seen")])["content"]})
+    client.compact(SUMMARY)
+    play(client, [saying("and now?"), saying("and then?")])
+    last = json.dumps(stage.sent("s1")[-1])
+    assert [] == stage.refusals()
+    assert (14, 18) == (last.count('"type": "image"'), last.count("picture "))

@@ -12,6 +12,7 @@ from tenon.base.redact import redact
 from tenon.proxy.request import Wire, overhead
 from tenon.store import conversations, past, places
 from tenon.wire import budget, compaction, edit, identity, route, trace
+from tenon.wire.blocks import with_images
 from tenon.wire.spans import printed
 
 TYPE_CHECKING = False
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 WINDOW_SHARE = 0.75  # of a model's window: below where Claude Code compacts by itself
 LEAST_PER_TOKEN = 2.0  # bytes: below what any text has
-IMAGES = 8  # brought back at most: with those of the client it must stay under 20, above which the API has other limits
+IMAGES = 8  # of past sessions at most,
+MOST_IMAGES = 14  # and of all that the client itself does not send: above 20 in one request the API bounds their size
 
 
 def find(store: Store, request: Request) -> Conversation | None:
@@ -157,7 +159,8 @@ def _undo(store: Store, request: Request, conversation: Conversation, epochs: Se
     undone = compaction.undo(request.body, [*((identity.digest(message), message) for message in prefix), *sent[base.skip :]])
     if undone is None:
         return None
-    kept = [*_still_bound(sent[base.skip :], base.strip - base.skip), *undone.extra]
+    most_images = max(0, MOST_IMAGES - _weight(prefix)[1])
+    kept = [*_still_bound(sent[base.skip :], base.strip - base.skip, most_images), *undone.extra]
     weight, images = _weight(kept)
     size = budget.tokens(weight, images, conversation.per_token or budget.PER_TOKEN)
     anchor = identity.anchor(request.first(undone.skip))
@@ -168,12 +171,24 @@ def _undo(store: Store, request: Request, conversation: Conversation, epochs: Se
         )
 
 
-def _still_bound(sent: Sequence[tuple[str, bytes]], strip: int) -> list[bytes]:
-    """The messages as kept, thinking only where everything before it is still what it was: a secret taken out changes that."""
+def _still_bound(sent: Sequence[tuple[str, bytes]], strip: int, most_images: int) -> list[bytes]:
+    """The messages as kept, with the newest images, and thinking only where everything before it is still what it was.
+
+    A secret that was taken out changes that, and so does an image that was left out.
+    """
+    fewer: dict[int, bytes] = {}
+    for number in range(len(sent) - 1, -1, -1):
+        if b'"image"' in sent[number][1]:
+            value = json.loads(sent[number][1])
+            lean, images = with_images(value, most_images)
+            most_images -= images
+            if lean is not value:
+                fewer[number] = printed(lean)
     kept: list[bytes] = []
     changed = False
     for number, (_, message) in enumerate(sent):
-        changed = changed or conversations.altered(message)
+        changed = changed or number in fewer or conversations.altered(message)
+        message = fewer.get(number, message)
         if changed or number < strip:
             message = edit.without_thinking(message)
         if message:
