@@ -171,7 +171,8 @@ def scripts() -> list[Script]:
     without = ("direct", "tenon", "recomposed")
     return [
         Script("a fresh session, 60,000 tokens of past", fresh, past, chosen=shown),
-        Script("the same with three pauses of ten minutes", fresh, past, pauses_after=(7, 14, 21), chosen=shown, ways=("direct", "ideal", "tenon")),
+        Script("a fresh session, no past", fresh, chosen=shown, ways=("direct", "tenon")),
+        Script("60,000 tokens of past and three pauses of ten minutes", fresh, past, pauses_after=(7, 14, 21), chosen=shown, ways=("direct", "ideal", "tenon")),
         Script("one compaction, no past", fresh, compact_after=14, chosen=shown, ways=without),
         Script("one compaction, 60,000 tokens of past", fresh, past, compact_after=14, chosen=shown),
         Script("no past, the budget reached twice", fresh, chosen={"proxy__max_context": 66_000}, ways=without),

@@ -6,7 +6,8 @@ The upstream is a process of its own (bench/upstream.py) that answers at once; e
 proxy, in pairs that follow each other, the order changing. A real API takes half a second and more to its first byte: what is added in
 milliseconds is what a user has, the ratio is against an upstream that takes no time. The requests are those of a session of Claude Code
 whose past sessions (60,000 tokens) stand in front of it, so all of them are rewritten. «a quarter under» is what the undisturbed quarter of
-the pairs had added; «cpu, all in» is the proxy's processor time a request, what it notes after the answer included. Up to 2 MB a body is
+the pairs had added; «of a json.loads» holds the added time against that of decoding the same body once, which a busy machine slows down as
+much; «cpu, all in» is the proxy's processor time a request, what it notes after the answer included. Up to 2 MB a body is
 text; of 10 MB, 8 are pictures, as more text than the model's window holds would not be sent.
 
 Streams: a model streams some 10 to 100 KB of events a second, a fast one some hundred. «saturated» is no model but the most that gets
@@ -156,7 +157,9 @@ def main() -> int:
 
 def first_bytes(direct: str, process: running.Running, pairs: int) -> dict[str, float]:
     """The added milliseconds to the first byte."""
-    print(f"time to the first byte, ms, medians of {pairs} pairs  direct    proxy    added  a quarter under   ratio   cpu, all in   first of the session")
+    print(
+        f"time to the first byte, ms, medians of {pairs} pairs  direct    proxy    added  a quarter under   ratio   of a json.loads   cpu, all in   first of the session"
+    )
     found: dict[str, float] = {}
     for number, (name, size) in enumerate(SIZES.items()):
         lines = [Line(url, f"{number}0000000-1111-4111-8111-111111111111", size) for url in (direct, process.url)]
@@ -167,11 +170,15 @@ def first_bytes(direct: str, process: running.Running, pairs: int) -> dict[str, 
             line.first_byte_ms(line.raw())  # the first request with all of the body is the proxy's first look at it
             line.next()
         times: dict[Line, list[float]] = {line: [] for line in lines}
+        decoding: list[float] = []
         time.sleep(SETTLE_S * 10)
         used = process.cpu_s()
         for pair in range(pairs):
             for line in lines if pair % 2 else reversed(lines):
                 raw = line.raw()
+                began = time.perf_counter()
+                json.loads(raw)
+                decoding.append((time.perf_counter() - began) * 1000)
                 time.sleep(SETTLE_S)
                 times[line].append(line.first_byte_ms(raw))
                 line.next()
@@ -182,7 +189,7 @@ def first_bytes(direct: str, process: running.Running, pairs: int) -> dict[str, 
         found[name] = statistics.median(added)
         print(
             f"  {name:>7} body ({len(lines[1].raw()):>10,} bytes)               {before:7.2f}  {after:7.2f}  {found[name]:7.2f}  {statistics.quantiles(added)[0]:15.2f}  "
-            f"{after / before:6.2f}   {used:11.1f}   {opening:20.1f}"
+            f"{after / before:6.2f}   {found[name] / statistics.median(decoding):15.1f}   {used:11.1f}   {opening:20.1f}"
         )
         for line in lines:
             line.close()

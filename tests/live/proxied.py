@@ -209,7 +209,7 @@ class Proxied(User):
         self.proxy = proxy
         self.tee = tee
         self.refusing = ""
-        self.forgot = False  # then what is in front of a conversation has changed, rightly
+        self.anew = False  # whether a conversation may change its beginning: something was forgotten, the budget was reached
         self.model = MODEL
 
     def says(self, prompt: str, *args: str, env: dict[str, str] | None = None, folder: Path | None = None) -> Session:
@@ -274,9 +274,9 @@ def behaved(user: Proxied) -> None:
     assert "fault of ours" not in user.proxy.log(), user.problems()
     for session in {str(request.headers[SESSION]) for request in user.api.messages() if request.headers[SESSION]}:
         arrived, sent = mains(user.api, session), user.client(session)
-        if not user.refusing and not user.forgot:
+        if not user.refusing:
             assert len(arrived) == len(sent), user.problems()
-            grew(arrived, sent)
+            grew(arrived, sent, anew=user.anew)
 
 
 def mains(api: MessagesApi, session: str = "") -> list[RecordedRequest]:
@@ -304,7 +304,7 @@ def common(one: Sequence[Any], other: Sequence[Any]) -> int:
     return count
 
 
-def grew(arrived: Sequence[RecordedRequest], client: Sequence[Sent]) -> None:
+def grew(arrived: Sequence[RecordedRequest], client: Sequence[Sent], *, anew: bool = False) -> None:
     """What arrived of a conversation is append-only as far as the client itself only appended, and no thinking was lost.
 
     A client may print an old message differently, go back in the conversation, or compact it: where its own requests differ
@@ -313,6 +313,8 @@ def grew(arrived: Sequence[RecordedRequest], client: Sequence[Sent]) -> None:
     own = [canonical(sent.body["messages"]) for sent in client]
     wire = [canonical(request.body["messages"]) for request in arrived]
     for number in range(len(wire) - 1):
+        if anew and wire[number][0] != wire[number + 1][0]:
+            continue
         lost = len(own[number]) - common(own[number], own[number + 1])
         kept = common(wire[number], wire[number + 1])
         assert kept >= len(wire[number]) - lost, f"request {number + 1} changed at block {kept} of {len(wire[number])}: {wire[number][kept : kept + 2]}"

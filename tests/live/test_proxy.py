@@ -298,7 +298,7 @@ def test_what_is_forgotten_leaves_the_conversations_that_have_it_in_front(user: 
     user.says(FACT)
     first = user.says(f"quack {PELICANS}", *ALLOWED)
     user.says("/memory-forget t1 t3 yes")
-    user.forgot = True
+    user.anew = True
     second = user.says("and then?", "--resume", first.id)
     third = user.says("and after that?", "--resume", first.id)
 
@@ -313,6 +313,7 @@ def test_the_budget_holds(user: Proxied) -> None:
     """The oldest exchanges leave in few large steps, which is said, and no request is larger than allowed."""
     most = 60_000
     user.sets(proxy__max_context=most)
+    user.anew = True
     user.says(FACT)
     order = """[[CALL Bash {"command": "seq -s ' goose ' 1 2200"}]]"""
     first = user.says(f"0 {order}", *ALLOWED)

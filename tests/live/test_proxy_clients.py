@@ -144,7 +144,7 @@ def test_every_turn_is_archived_once(client: Client) -> None:
 
     assert [True, True] == [grows(*pair) for pair in ((first, second), (second, third))]
     assert 2 == len(thoughts(third))
-    turns = [turn for turn in client.kept(6) if not turn.startswith("thinking")]
+    turns = [turn for turn in client.kept(9) if not turn.startswith("thinking")]
     assert ["prompt", "call", "result", "reply", "prompt", "reply"] == [turn.split()[0] for turn in turns]
     assert "the zebras" in turns[1] and "four zebras" in turns[2] and "result: four zebras" in turns[3]
 

@@ -133,15 +133,18 @@ def test_behind_a_company_s_proxy_a_session_goes_through(user: User, code: bool)
     found = Proxied(user)
     before, company = found.settings.read_bytes(), f"http://127.0.0.1:{ports.free()}"
     found.claude.env.update(HTTPS_PROXY=company, HTTP_PROXY=company, NO_PROXY="corp.example", TENON_CLAUDE=str(found.claude.binary))
-    if code:
-        assert "heard: good morning" in found.tenon("code", "--", "-p", "good morning")
-        assert until(lambda: found.relayed() > 0, LOGGED_S)
-    else:
-        found.tenon("proxy", "on", "--yes")
-        assert ("heard: good morning", "through") == found.asks("good morning")
-        found.tenon("proxy", "off")
-    found.tenon("stop")
+    try:
+        if code:
+            said = found.tenon("code", "--", "-p", "good morning")
+        else:
+            found.tenon("proxy", "on", "--yes")
+            said, _ = found.asks("good morning")
+            found.tenon("proxy", "off")
+    finally:
+        found.tenon("stop")
 
+    assert "heard: good morning" in said
+    assert "/v1/messages agent=default status=200" in (user.memory / "proxy.log").read_text(encoding="utf-8")
     assert before == found.settings.read_bytes()
 
 

@@ -431,3 +431,28 @@ def test_images_of_before_a_compaction_stay_few(stage: Stage) -> None:
     last = json.dumps(stage.sent("s1")[-1])
     assert [] == stage.refusals()
     assert (14, 18) == (last.count('"type": "image"'), last.count("picture "))
+
+
+def test_what_was_taken_back_before_a_compaction_does_not_come_back(stage: Stage) -> None:
+    """A rewind, and then /compact: the wire has what the client had."""
+    client = stage.client("s1")
+    play(client, [saying("alpha one"), saying("alpha two"), saying("bravo three"), saying("bravo four")])
+    client.messages = client.messages[:5]
+    client.compact(SUMMARY)
+    play(client, [saying("and on")])
+    last = json.dumps(stage.sent("s1")[-1])
+    assert [] == stage.refusals()
+    assert ("alpha two" in last, "bravo" in last, "periwinkle" in last) == (True, False, False)
+
+
+def test_a_change_of_the_clients_own_costs_its_thinking_and_not_the_trace(stage: Stage, tmp_path: Path) -> None:
+    """Claude Code clears an old result: direct it would be refused once too, and go on without thinking."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    client = stage.client("s1")
+    play(client, sessions.session(5, "new", 2))
+    result = next(block for message in client.messages for block in message["content"] if block["type"] == "tool_result")
+    result["content"] = "[cleared]"
+    play(client, [saying("go on"), saying("and on")])
+    assert [400] == [request.status for request in stage.api.messages() if request.status != 200]
+    assert "old0" in json.dumps(stage.sent("s1")[-1])
+    assert ("traced", 1) == (Rewriter().status()[0]["state"], thoughts(stage.sent("s1")[-1]))

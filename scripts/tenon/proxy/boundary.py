@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 WINDOW_SHARE = 0.75  # of a model's window: below where Claude Code compacts by itself
 LEAST_PER_TOKEN = 2.0  # bytes: below what any text has
 IMAGES = 8  # of past sessions at most,
+FINAL = ("forgotten", "left", "bypassed")  # epochs after which nothing older is put in front
 MOST_IMAGES = 14  # and of all that the client itself does not send: above 20 in one request the API bounds their size
 
 
@@ -140,12 +141,20 @@ def compose(store: Store, request: Request, conversation: Conversation, most: in
 
 
 def _matching(epochs: Sequence[Epoch], first: Any) -> Epoch | None:
-    """The newest epoch whose replaced messages are those that the request begins with."""
+    """The newest epoch whose replaced messages are those that the request begins with; one that replaces none comes last.
+
+    Unless what older ones put in front is gone: then none of them comes into question.
+    """
+    beginning: Epoch | None = None
     for epoch in epochs:
         digests = first(epoch.skip)
-        if len(digests) == epoch.skip and identity.anchor(digests) == epoch.anchor:
+        if epoch.skip and len(digests) == epoch.skip and identity.anchor(digests) == epoch.anchor:
             return epoch
-    return None
+        if not epoch.skip:
+            beginning = beginning or epoch
+            if epoch.why in FINAL:
+                break
+    return beginning
 
 
 def _undo(store: Store, request: Request, conversation: Conversation, epochs: Sequence[Epoch]) -> Epoch | None:
@@ -255,6 +264,25 @@ def without_thinking(request: Request) -> tuple[bytes, int]:
     return wire.bytes(), count
 
 
+def thoughtless(request: Request, wire: Wire) -> bytes:
+    """The request as it went upstream, without any thinking in the client's messages."""
+    lean = Wire(request, wire.epoch, wire.prefix, wire.why)
+    lean.changes.update(wire.changes)
+    for number in range(wire.skip, len(request.body.messages)):
+        if request.body.messages[number].role == "assistant":
+            lean.changes[number] = edit.without_thinking(wire.changes.get(number) or request.body.slice(number))
+    return lean.bytes()
+
+
+def rebind(store: Store, request: Request, conversation: Conversation, wire: Wire) -> None:
+    """The prefix stays, and the thinking in what the client has sent so far stays out: the client itself has changed what it was bound to."""
+    if wire.epoch is not None:
+        count = len(request.body.messages)
+        conversations.add_epoch(
+            store, conversation, why="rebound", skip=wire.skip, anchor=wire.epoch.anchor, strip=count, pieces=wire.epoch.pieces, now=request.now
+        )
+
+
 def bypass(store: Store, conversation: Conversation, reason: str, strip: int, now: float) -> None:
     """From now on the conversation is relayed; thinking in its first `strip` messages stays out, as it is bound to what is gone."""
     with store.transaction():
@@ -280,7 +308,8 @@ def remember(store: Store, request: Request, conversation: Conversation, wire: W
         kept = compaction.kept_of_instruction(body.slice(count), before[0][1] if before else None)
         if kept:
             rows.append((request.known.digest(kept), kept))
-        if [digest for digest, _ in rows] == known[: len(rows)]:
+        left_out = len(known) == len(rows) + 1 and (bool(kept) or body.messages[count - 1].role != "assistant")
+        if [digest for digest, _ in rows] == known[: len(rows)] and (left_out or len(known) == len(rows)):
             conversations.compacting(store, conversation, identity.anchor(known))
             return len(rows)
     first = 0

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 REFUSALS = (400, 413)
 LONGEST_REFUSAL = 1_000_000  # bytes; what is longer is no error message
-ATTEMPTS = 3  # a rewritten request, its replacement, and that one's
+ATTEMPTS = 4  # a rewritten request, the same without thinking, the client's own, and that without thinking
 READABLE = ("gzip", "x-gzip", "deflate", "identity")  # what the standard library can decode
 KINDS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large"}
 
