@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20  # conversations in `tenon status`
 PRUNE_S = 3600.0
+LARGEST = 33_000_000  # bytes of a request; the API takes 32 MB
 MOST_HELD = 10_000  # sessions that are known without a look at a store
 
 
@@ -92,7 +93,7 @@ class Rewriter:
 
     def plan(self, agent: str, target: str, headers: Mapping[str, str], raw: bytes) -> Plan:
         """The plan for a request. Headers have lower-case names. Never raises."""
-        why = route.relayed(target, headers)
+        why = route.relayed(target, headers) or ("too large to look at" if len(raw) > LARGEST else "")
         if why:
             return Plan(raw, why)
         try:
@@ -138,14 +139,18 @@ class Rewriter:
             if not kept and (conversation is None or conversation.state == "announced"):
                 return Plan(body.raw, "nothing is kept now")
             if conversation is None or conversation.state == "announced":
-                conversation = boundary.begin(store, request, conversation, chosen, self._limit(chosen, body))
+                with self._lock(agent, ""):  # those that begin at once wait for each other here: SQLite's own queue is not fair
+                    conversation = boundary.begin(store, request, conversation, chosen, self._limit(chosen, body))
             if conversation is None:
                 return Plan(body.raw, "excluded folder")
             if conversation.state == "plain":
                 return Plan(body.raw, conversation.reason)
             wire = boundary.compose(store, request, conversation, self._limit(chosen, body), kept=kept)
             if conversation.state == "traced":
-                speaking.speak(store, request, conversation, wire, chosen)
+                try:
+                    speaking.speak(store, request, conversation, wire, chosen)
+                except (TenonError, sqlite.Error) as error:
+                    record.fault(error, "no memory was put in front of a prompt")
             if kept and wire.instruction is not None:
                 # The compaction's answer is the client's; what it is about is noted before the next request can come.
                 boundary.remember(store, request, conversation, wire, None)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 IDLE_S = 10.0  # then a store is given back, so that an agent can be deleted and a file replaced
-BUSY_S = 0.5  # a request does not wait longer for another writer
+BUSY_S = 5.0  # for another writer: only the first request of a session and a boundary write, and both would be worse off without it
 
 
 class Stores:
