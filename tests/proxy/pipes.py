@@ -49,6 +49,12 @@ class Scripted:
         self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
         self.plans: list[Plan] = []
 
+    def sweep(self) -> None:
+        """It holds nothing."""
+
+    def close(self) -> None:
+        """It holds nothing."""
+
     def plan(self, agent: str, target: str, headers: Mapping[str, str], raw: bytes) -> Plan:
         """The test's plan."""
         self.asked.append((agent, target, dict(headers), raw))

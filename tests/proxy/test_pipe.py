@@ -121,6 +121,14 @@ def test_any_method_is_relayed(method: str) -> None:
         assert [] == pipe.rewriter.asked
 
 
+@pytest.mark.parametrize("target", ["//v1/messages", "/v1//x?a=//b", "/a;b=c/../d"])
+def test_the_address_goes_on_as_it_came(target: str) -> None:
+    """Nothing of it is tidied up."""
+    with RawUpstream(whole(b"ok")) as server, Pipe(server.url) as pipe:
+        assert pipe.ask(b"\r\n" + request(b"", CLOSE, method="GET", target=target)).endswith(b"ok")
+        assert f"GET {target} HTTP/1.1" == server.visits[0].lines[0]
+
+
 def test_a_head_s_length_is_kept_without_a_body() -> None:
     """And the connection goes on."""
     with RawUpstream(b"HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n") as server, Pipe(server.url) as pipe, pipe.connect() as user:

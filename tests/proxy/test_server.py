@@ -101,11 +101,29 @@ def test_the_state_file_s_time_is_the_heartbeat(monkeypatch: pytest.MonkeyPatch)
     assert not os.path.exists(paths.home())
 
 
+def test_its_threads_have_room_for_deep_json() -> None:
+    """Whatever the system's own size is."""
+    with RawUpstream(b"") as upstream, Pipe(upstream.url):
+        assert 8 << 20 == threading.stack_size()
+
+
+def test_a_proxy_without_the_digest_says_so() -> None:
+    """And only then."""
+    with RawUpstream(b"") as upstream, Pipe(upstream.url, digest=False) as pipe:
+        assert True is own(pipe, "/_tenon/status")[1]["no_digest"]
+        assert True is state(pipe)["no_digest"]
+
+
+def test_the_arguments_say_what_holds_for_this_process() -> None:
+    """In any order."""
+    assert {"--port": 0, "--max-context": 300_000, "--no-digest": 1} == server._given(["--no-digest", "--max-context", "300000", "--port", "0"])
+
+
 def test_a_port_that_is_taken_is_said_with_the_way_out() -> None:
     """And the one who has it keeps it."""
     with RawUpstream(b"") as upstream, Pipe(upstream.url) as pipe:
         with pytest.raises(TenonError, match=f"port {pipe.port} of this machine cannot be used .*`tenon config proxy.port`"):
-            server.listen(("127.0.0.1", pipe.port))
+            Proxy(("127.0.0.1", pipe.port), Upstream(upstream.url, {}), Scripted())
 
 
 def test_a_proxy_is_not_its_own_upstream() -> None:

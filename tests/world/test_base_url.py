@@ -73,7 +73,7 @@ def test_on_and_off_leave_the_settings_as_they_were(here: Machine, name: str) ->
     starts = [*meant.get("hooks", {}).get("SessionStart", []), guard.entry(UPSTREAM)]
     assert {**meant, "env": env, "hooks": {**meant.get("hooks", {}), "SessionStart": starts}} == now
     assert before == there(path)
-    assert {"given back to the byte", "what stood there before is back"} >= {line.partition(": ")[2] for line in told}
+    assert {"as it was before, byte for byte", "what stood there before is back"} >= {line.partition(": ")[2] for line in told}
     assert [] == os.listdir(here.tenon_home)
 
 

@@ -205,6 +205,33 @@ def test_what_is_no_answer_is_broken(to: To, wire: bytes) -> None:
             to(server.url).send(*ASK)
 
 
+@pytest.mark.parametrize(
+    "wire",
+    [
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.1 200 OK\r\nx: 1\r\nContent-Le",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nx: 1\r\n folded\r\n\r\n",
+    ],
+)
+def test_a_head_that_broke_off_or_is_in_doubt_is_broken(to: To, wire: bytes) -> None:
+    """By itself the library would take it for an answer; also on a kept connection it is not asked for again."""
+    with RawUpstream(lambda visit: (visit.send(whole(b"ok") if visit.turn == 1 else wire), visit.close() if visit.turn > 1 else None)[0]) as server:
+        upstream = to(server.url)
+        ask(upstream)
+        with pytest.raises(Broken):
+            ask(upstream)
+        assert 2 == len(server.visits)
+
+
+def test_letters_outside_ascii_in_an_address_are_escaped(to: To) -> None:
+    """What was escaped already stays as it was."""
+    with RawUpstream(whole(b"ok")) as server:
+        to(server.url).send("GET", '//a%20b/\xc3\xa9?c=[d]&e="~#', [], b"").release()
+        assert 'GET //a%20b/%C3%A9?c=[d]&e="~# HTTP/1.1' == server.visits[0].lines[0]
+
+
 def test_a_connection_is_kept_until_it_is_old(to: To) -> None:
     """Thirty seconds of silence, then a new one."""
     now = [0.0]

@@ -12,7 +12,7 @@ from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.cli import context
 from tenon.store import conversations, db
-from tenon.world import base_url, claude_settings, daemon, guard, spared, upstream
+from tenon.world import base_url, claude_settings, daemon, dial, guard, spared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,9 +51,13 @@ class Standing:
     hooks_off: bool = False
     blocked: str = ""  # the variable whose proxy would be asked for this machine's own addresses
     problem: str = ""
-    traced: int = 0
+    agent: str = ""
+    traced: int = 0  # with past sessions in front
+    bare: int = 0  # for which there were none, or no room
     looked_at: int = 0
     tokens: int = 0  # of the newest conversation
+    past: int = 0  # of these, how many stand in front of its own messages
+    cramped: str = ""  # why there is no room for past sessions
     bypassed: list[Bypassed] = field(default_factory=list)
 
     def fields(self) -> dict[str, Any]:
@@ -68,14 +72,15 @@ class Standing:
             "since": context.iso(state.started) if state else None,
             "version": state.version if state else None,
             "process": state.pid if state else None,
-            "conversations": {"looked_at": self.looked_at, "traced": self.traced, "bypassed": {kind.reason: kind.count for kind in self.bypassed}},
+            "conversations": {"looked_at": self.looked_at, "traced": self.traced, "bare": self.bare, "bypassed": {kind.reason: kind.count for kind in self.bypassed}},
             "tokens_last": self.tokens,
+            "tokens_in_front": self.past,
         }
 
 
 def look(here: Machine, agent: str) -> Standing:
     """How the proxy stands on this machine, with the agent's conversations; changes nothing and never raises."""
-    found = Standing(int(settings.load().number("proxy.port")))
+    found = Standing(int(settings.load().number("proxy.port")), agent=agent)
     try:
         found.switch = base_url.load()
         if found.switch is not None:
@@ -92,13 +97,14 @@ def look(here: Machine, agent: str) -> Standing:
     served = found.state is not None and found.state.port == found.port
     found.taken = not served and found.switch is not None and daemon.is_taken(found.port)
     _converse(found, agent)
+    found.cramped = _cramped(found)
     return found
 
 
 def lines(found: Standing, now: float) -> list[tuple[str, str]]:
     """The standing as a person reads it: labels and texts."""
     state, switch = found.state, found.switch
-    use = "used by `tenon code` alone" if switch is None else "used by every session" if found.detour is None else "stepped around"
+    use = "used by `tenon code` alone" if switch is None else "used by every new session" if found.detour is None else "stepped around"
     if state is not None:
         told = [("proxy", f"{state.url} to {shown(state.upstream)}, {use}; started {context.ago(now - state.started)} (process {state.pid})")]
     elif switch is None:
@@ -109,7 +115,9 @@ def lines(found: Standing, now: float) -> list[tuple[str, str]]:
         told.append(("", f"Claude Code talks to its API directly: {found.detour or 'the proxy could not serve'}"))
     if found.looked_at:
         few = "".join(f"; {kind.count:,} relayed as they are: {kind.reason}" for kind in found.bypassed[:3])
-        text = f"{found.traced:,} of the last {found.looked_at:,} with past sessions in front{few}; the newest has about {found.tokens:,} tokens"
+        few = f"; {found.bare:,} without any, as there were none yet or no room for them{few}" if found.bare else few
+        past = f", {found.past:,} of them put in front" if found.past else ""
+        text = f"{found.traced:,} of the last {found.looked_at:,} of agent {found.agent} with past sessions in front{few}; the newest has about {found.tokens:,} tokens{past}"
         told.append(("conversations", text))
     if found.problem:
         told.append(("", found.problem))
@@ -128,6 +136,8 @@ def findings(found: Standing) -> list[tuple[str, str, str, str]]:
         rows.append(
             ("proxy version", "warn", f"{state.version} runs from {state.root}, and this is {__version__}", "tenon stop; the next session starts the new one")
         )
+    if found.cramped:
+        rows.append(("past sessions", "warn", found.cramped, f"tenon config --unset proxy.max_context ({settings.KNOWN['proxy.max_context'][0]:,}), or another number"))
     for kind in found.bypassed[:3]:
         told = f"{context.counted(kind.count, 'conversation')} of the last {found.looked_at:,} went without past sessions: {kind.reason}"
         rows.append(("conversations", "warn", told, "nothing was lost; `tenon logs` makes a report of it"))
@@ -176,10 +186,13 @@ def shown(url: str) -> str:
 
 
 def wanted(here: Machine) -> str:
-    """Where the proxy is to send requests: as the settings say, else what Claude Code would talk to without it."""
+    """Where the proxy is to send requests: as the settings say, else what Claude Code would talk to without it. Raises TenonError for no address."""
     chosen, switch = settings.load(), base_url.load()
     given = chosen.text("upstream").strip()
-    return given or (switch.upstream if switch else upstream.resolve(chosen, os.environ, claude_settings.read(here.settings)))
+    wrong = settings.allowed("upstream", given, chosen.number("proxy.port"))
+    if wrong:
+        raise TenonError(f"upstream ({chosen.origin['upstream']}) must be {wrong}; `tenon config upstream URL` names it, `tenon config --unset upstream` takes it out")
+    return given or (switch.upstream if switch else dial.resolve(chosen, os.environ, claude_settings.read(here.settings)))
 
 
 def is_for(state: State, address: str) -> bool:
@@ -201,14 +214,25 @@ def _converse(found: Standing, agent: str) -> None:
             return
         with db.open_reader(path, busy_s=0.2) as store:
             listed = conversations.listed(store, LOOKED_AT)
+            front = [conversations.front_tokens(store, one) for one in listed]
     except (TenonError, sqlite.Error):
         return  # doctor says elsewhere what is wrong with the store
     kinds: dict[str, Bypassed] = {}
-    for one in listed:
+    for one, (past, _) in zip(listed, front):
         found.looked_at += 1
-        found.traced += one.state == "traced"
+        found.traced += one.state == "traced" and past > 0
+        found.bare += one.state == "traced" and not past
         if one.state == "bypassed":
             kind = kinds.setdefault(one.reason, Bypassed(one.reason, 0, one.last))
             kind.count += 1
     found.bypassed = sorted(kinds.values(), key=lambda kind: -kind.newest)
-    found.tokens = listed[0].tokens if listed else 0
+    found.tokens, found.past = (listed[0].tokens, front[0][1] if listed[0].state == "traced" else 0) if listed else (0, 0)
+
+
+def _cramped(found: Standing) -> str:
+    """Why the settings leave no room for past sessions, «» when they leave some."""
+    chosen = settings.load()
+    most, past = chosen.number("proxy.max_context"), chosen.number("proxy.trace_tokens")
+    if past and found.tokens and not found.past and found.bare and found.tokens >= most:
+        return f"proxy.max_context is {most:,.0f}, and the newest conversation alone has about {found.tokens:,} tokens, so no past session is in front of it"
+    return f"proxy.trace_tokens is {past:,.0f} and proxy.max_context {most:,.0f}, so past sessions get less than that" if past >= most else ""

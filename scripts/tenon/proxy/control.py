@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 
 from tenon.proxy import record
-from tenon.world import http1
+from tenon.world import strict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ WRONG = "Tenon's own addresses need the token of its proxy.json as `Authorizatio
 
 def answer(proxy: Proxy, method: str, target: str, headers: Sequence[tuple[str, str]]) -> tuple[int, dict[str, Any] | str]:
     """The status of the answer, and what it says: plain data, or the sentence of an error."""
-    given = http1.values(headers, "authorization")
+    given = strict.values(headers, "authorization")
     wanted = f"Bearer {proxy.token}".encode()
     if len(given) != 1 or not hmac.compare_digest(given[0].encode("utf-8", "replace"), wanted):
         return 401, WRONG

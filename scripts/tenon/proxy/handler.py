@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import socket
 import time
+from http.server import BaseHTTPRequestHandler
 
 from tenon.base import paths
 from tenon.base.errors import TenonError
 from tenon.proxy import admission, control, record
-from tenon.proxy.pipe import Exchange, Gone, Outlet
+from tenon.proxy.pipe import Exchange, Outlet
 from tenon.proxy.record import Line
-from tenon.world import dial, http1
+from tenon.world import dial, strict
 from tenon.world.call import Call, shut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tenon.proxy.pipe import Plan
     from tenon.proxy.server import Proxy
     from tenon.wire.stream import Reader
@@ -26,6 +29,7 @@ DRAINED = 256 * 1024 * 1024
 DRAIN_S = 2.0
 AGENT = "/agent/"
 DASHBOARD = "/_dashboard/"
+NO_HTTP = "it does not begin like HTTP/1.1"
 
 
 class Untouched:
@@ -59,117 +63,138 @@ class Refused(Exception):
         self.sentence = sentence
 
 
-class Handler:
+class Handler(BaseHTTPRequestHandler):
     """One connection. `idle` while it waits for a request."""
 
-    __slots__ = ("proxy", "client", "stream", "idle", "known", "call")
+    protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.0"  # what cannot be understood gets an answer with a head
+    disable_nagle_algorithm = True
+    rbufsize = strict.PIECE
+    server: Proxy
 
-    def __init__(self, proxy: Proxy, client: socket.socket) -> None:
-        self.proxy = proxy
-        self.client = client
-        self.stream = http1.Stream(client)
+    def setup(self) -> None:
+        """Makes the connection known to the proxy."""
+        super().setup()
         self.idle = True
         self.known = False
+        self.expects = False
         self.call: Call | None = None
+        self.server.enter(self)
 
-    def run(self) -> None:
-        """Serves the connection to its end."""
+    def finish(self) -> None:
+        """Forgets the connection."""
         try:
-            self.client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            while self._one():
-                pass
-        except (OSError, http1.Torn, Gone):
-            pass  # the client is gone
-        except Exception as error:  # noqa: BLE001 - the door of the proxy: one connection must not end the others
-            record.fault(error, "a connection was given up")
-            self.proxy.report("a connection was given up; `tenon doctor` shows the fault")
+            super().finish()
         finally:
-            self.client.close()
-            self.proxy.leave(self)
+            self.server.leave(self)
 
     def stop(self) -> None:
         """Gives up what is going on, for the process ends."""
         if self.call is not None:
             self.call.abandon()
-        shut(self.client)
+        shut(self.connection)
 
-    def _one(self) -> bool:
-        """Serves the next request; False when the connection is at its end."""
-        self.client.settimeout(IDLE_S)
-        if not self.stream.waiting and not self.stream.fill():
-            return False
-        self.proxy.busy(self)
-        self.client.settimeout(READ_S)
+    def handle_one_request(self) -> None:
+        """Serves the next request; close_connection says whether another may follow."""
+        self.close_connection = True
+        self.connection.settimeout(IDLE_S)
+        if not self.server.rest(self) or not self.rfile.peek(1):
+            return
+        self.server.busy(self)
+        self.connection.settimeout(READ_S)
         now = time.time()
-        try:
-            first, headers = http1.read_head(self.stream)
-            method, target, version = self._first(first)
-        except http1.Malformed as error:
-            Outlet(self.client, "GET", old=False, closing=True).error(400, f"Tenon's proxy did not understand the request: {error}.")
+        if not self._understood():
             self._drain()
-            return False
-        old = version == "HTTP/1.0"
-        outlet = Outlet(self.client, method, old=old, closing=self.proxy.stopping or "close" in http1.tokens(headers, "connection"))
-        line = Line(method, target, now)
+            return
+        headers = strict.pairs(self.headers)
+        self.close_connection = self.request_version == "HTTP/1.0" or self.server.stopping or "close" in strict.tokens(headers, "connection")
+        target = self.requestline.split()[1]  # `path` is not always what came
+        outlet = Outlet(self)
+        line = Line(self.command, target, now)
         try:
-            self._judged(method, target, headers, outlet, line)
+            self._judged(self.command, target, headers, outlet, line)
         except Refused as refusal:
             line.end = "refused"
-            outlet.closing = True
+            self.close_connection = True
             line.size_bytes = outlet.error(refusal.status, refusal.sentence)
             line.answered(refusal.status)
-        except (OSError, http1.Torn):
+        except (OSError, strict.Torn):
             line.end = "the client hung up"
             raise
         finally:
-            self.proxy.log.note(line)
+            self.server.log.note(line)
         if line.end == "refused":
             self._drain()
-        return not outlet.closing and self.proxy.rest(self)
 
-    def _first(self, line: str) -> tuple[str, str, str]:
-        """Method, target and version. Raises Malformed."""
-        words = line.split(" ")
-        if len(words) != 3 or not words[0] or not http1.TOKEN.issuperset(words[0]) or not words[1].isprintable() or words[2] not in {"HTTP/1.1", "HTTP/1.0"}:
-            raise http1.Malformed("it does not begin like HTTP/1.1")
-        return words[0], words[1], words[2]
+    def handle_expect_100(self) -> bool:
+        """The client is told to go on once its request was judged."""
+        self.expects = True
+        return True
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Says that a request was not understood; the library's own page would be one of HTML."""
+        self.close_connection = True
+        self.request_version = self.default_request_version
+        Outlet(self).error(400, f"Tenon's proxy did not understand the request: {explain or NO_HTTP}.")
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name for it
+        """Nothing: what is noted stands in the log of the proxy."""
+
+    def _understood(self) -> bool:
+        """Whether a head was read that can be judged; what cannot be has got its answer."""
+        self.expects = False
+        file: Any = self.rfile
+        try:
+            for _ in range(5):  # empty lines before a request are forgiven
+                self.raw_requestline = file.readline(strict.LONGEST_LINE)
+                if self.raw_requestline.strip():
+                    break
+            self.rfile: Any = strict.Lines(file)
+            if not self.parse_request():
+                return False
+            words = self.requestline.split(" ")
+            if len(words) == 3 and words[2] in {"HTTP/1.1", "HTTP/1.0"} and "".join(words).isprintable() and words[0].isascii():
+                return True
+            self.send_error(400)
+        except strict.Malformed as error:
+            self.send_error(400, None, str(error))
+        finally:
+            self.rfile = file
+        return False
 
     def _judged(self, method: str, target: str, headers: list[tuple[str, str]], outlet: Outlet, line: Line) -> None:
         """Serves a request that was read up to its body. Raises Refused."""
-        sentence = admission.refusal(headers, old=outlet.old)
+        sentence = admission.refusal(headers, old=self.request_version == "HTTP/1.0")
         if not self.known and not sentence:
-            sentence = admission.stranger(self.client)
+            sentence = admission.stranger(self.connection)
         if sentence:
             raise Refused(403, sentence)
         self.known = True
         target = _origin(target)
         try:
-            body = http1.request_body(self.stream, headers)
-        except http1.Malformed as error:
+            size = strict.size(headers) or 0
+            if size == strict.CHUNKED and strict.values(headers, "content-length"):
+                raise strict.Malformed("a body whose length is in doubt")
+        except strict.Malformed as error:
             raise Refused(400, f"Tenon's proxy did not understand the request: {error}.") from error
-        if target.startswith(control.PREFIX):
-            self._control(method, target, headers, body, outlet, line)
-            return
+        own = target.startswith(control.PREFIX)
         if target.startswith(DASHBOARD):
             raise Refused(404, "There is no dashboard at this proxy.")
-        agent, target = self._route(target)
-        raw = self._body(headers, body, outlet)
+        agent, target = ("", target) if own else self._route(target)
+        raw = self._body(size)
         line.received()
+        if own:
+            status, said = control.answer(self.server, method, target, headers)
+            line.size_bytes = outlet.error(status, said) if isinstance(said, str) else outlet.own(status, said)
+            line.answered(status)
+            return
         line.agent = agent
         self._relay(agent, method, target, headers, raw, outlet, line)
-
-    def _control(self, method: str, target: str, headers: list[tuple[str, str]], body: http1.Body, outlet: Outlet, line: Line) -> None:
-        if body.whole(LARGEST) is None:
-            raise Refused(413, "That is too much for one of Tenon's own addresses.")
-        line.received()
-        status, said = control.answer(self.proxy, method, target, headers)
-        line.size_bytes = outlet.error(status, said) if isinstance(said, str) else outlet.own(status, said)
-        line.answered(status)
 
     def _route(self, target: str) -> tuple[str, str]:
         """Whose request that is, and what of its target goes upstream."""
         if not target.startswith(AGENT):
-            return self.proxy.agent(), target
+            return self.server.agent(), target
         path, question, query = target[len(AGENT) :].partition("?")
         name, _, rest = path.partition("/")
         try:
@@ -179,38 +204,46 @@ class Handler:
         except TenonError as error:
             raise Refused(404, f"{error}.") from error
 
-    def _body(self, headers: list[tuple[str, str]], body: http1.Body, outlet: Outlet) -> bytes:
+    def _body(self, size: int) -> bytes:
         """The body of the request. Raises Refused for one that is too large."""
         too_large = Refused(413, f"The request exceeds the {LARGEST // 1024 // 1024} MB that Tenon's proxy takes; the API itself takes 32 MB.")
-        if body.kind == http1.LENGTH and body.left > LARGEST:
+        if size > LARGEST:
             raise too_large
-        if not body.done and not outlet.old and "100-continue" in http1.tokens(headers, "expect"):
-            self.client.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if size and self.expects:
+            super().handle_expect_100()
+        if size != strict.CHUNKED:
+            raw = self.rfile.read(size)
+            if len(raw) < size:
+                raise strict.Torn("the request broke off")
+            return bytes(raw)
+        chunks = strict.Chunks(self.rfile)
+        parts: list[bytes] = []
+        size = 0
         try:
-            raw = body.whole(LARGEST)
-        except http1.Torn as error:
-            if isinstance(error.__cause__, http1.Malformed):
-                raise Refused(400, "Tenon's proxy did not understand the request's body: its chunks are malformed.") from error
-            raise
-        if raw is None:
-            raise too_large
-        return raw
+            while data := chunks.read1():
+                size += len(data)
+                parts.append(data)
+                if size > LARGEST:
+                    raise too_large
+        except strict.Malformed as error:
+            raise Refused(400, "Tenon's proxy did not understand the request's body: its chunks are malformed.") from error
+        return b"".join(parts)
 
     def _relay(self, agent: str, method: str, target: str, headers: list[tuple[str, str]], raw: bytes, outlet: Outlet, line: Line) -> None:
-        self.client.settimeout(None)  # from here on a client that does not read holds the upstream up, as it would without us
+        self.connection.settimeout(None)  # from here on a client that does not read holds the upstream up, as it would without us
         self.call = call = Call()
-        self.proxy.watch.add(self.client, call.abandon)
-        with self.proxy.relaying():
+        self.server.watch.add(self.connection, call.abandon)
+        with self.server.relaying():
             try:
                 plan = self._plan(agent, method, target, headers, raw)
                 line.why = plan.why
                 passed = [(name, value) for name, value in headers if name.lower() != "expect"]
                 exchange = Exchange(
-                    method, target, passed, plan=plan, upstream=self.proxy.upstream, outlet=outlet, call=call, line=line, report=self.proxy.report
+                    method, target, passed, plan=plan, upstream=self.server.upstream, outlet=outlet, call=call, line=line, report=self.server.report
                 )  # fmt: skip
                 exchange.run()
             finally:
-                self.proxy.watch.remove(self.client)
+                self.server.watch.remove(self.connection)
                 self.call = None
 
     def _plan(self, agent: str, method: str, target: str, headers: list[tuple[str, str]], raw: bytes) -> Plan:
@@ -221,7 +254,7 @@ class Handler:
             lower = name.lower()
             names[lower] = f"{names[lower]}, {value}" if lower in names else value
         try:
-            return self.proxy.rewriter.plan(agent, target, names, raw)
+            return self.server.rewriter.plan(agent, target, names, raw)
         except Exception as error:  # noqa: BLE001 - fall back to plain Claude Code: a request goes through, whatever is wrong with us
             record.fault(error, "the request was relayed as it came")
             return Untouched(raw, "a fault of ours, noted")
@@ -229,12 +262,12 @@ class Handler:
     def _drain(self) -> None:
         """Reads what is still on its way, so that the client sees the answer and not a reset connection."""
         try:
-            self.client.shutdown(socket.SHUT_WR)
-            self.client.settimeout(DRAIN_S)
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(DRAIN_S)
             end = time.monotonic() + DRAIN_S
             size = 0
             while size < DRAINED and time.monotonic() < end:
-                data = self.client.recv(http1.PIECE)
+                data = self.connection.recv(strict.PIECE)
                 if not data:
                     break
                 size += len(data)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import struct
 import zlib
 
 from tenon.proxy import record
-from tenon.world import http1
+from tenon.world import strict
 from tenon.world.call import shut
 from tenon.world.upstream import Abandoned, Broken, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable, Mapping, Sequence
+    from http.server import BaseHTTPRequestHandler
     from typing import Any, Protocol
 
     from tenon.proxy.record import Line
@@ -47,90 +49,85 @@ if TYPE_CHECKING:
         def status(self) -> list[dict[str, Any]]:
             """The latest conversations."""
 
+        def sweep(self) -> None:
+            """Called now and then: gives back what has not been used for a while."""
+
+        def close(self) -> None:
+            """Called in the end: gives everything back."""
+
 
 REFUSALS = (400, 413)
 LONGEST_REFUSAL = 1_000_000  # bytes; what is longer is no error message
 ATTEMPTS = 4  # a rewritten request, the same without thinking, the client's own, and that without thinking
 READABLE = ("gzip", "x-gzip", "deflate", "identity")  # what the standard library can decode
 KINDS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large"}
-
-
-class Gone(Exception):
-    """The client does not take what is written."""
+REASONS = {413: "Content Too Large"}  # where the library's word is an older one
 
 
 class Outlet:
     """The client's end: an answer's head, then its body in a framing that this client understands.
 
-    `begun` once a byte was sent; `closing` when the connection ends with this answer.
+    `begun` once a byte was sent. All of it raises OSError when the client does not take it.
     """
 
-    __slots__ = ("client", "method", "old", "closing", "begun", "_chunked")
+    __slots__ = ("http", "begun", "_chunked")
 
-    def __init__(self, client: socket.socket, method: str, *, old: bool, closing: bool) -> None:
-        self.client = client
-        self.method = method
-        self.old = old
-        self.closing = closing or old
+    def __init__(self, http: BaseHTTPRequestHandler) -> None:
+        self.http = http
         self.begun = False
         self._chunked = False
 
     def head(self, answer: Answer) -> None:
-        """Sends the head of an upstream's answer. Raises Gone."""
-        headers = http1.end_to_end(answer.headers)
-        if answer.size_bytes is None and answer.body.kind != http1.LENGTH:
+        """Sends the head of an upstream's answer."""
+        headers = strict.end_to_end(answer.headers)
+        if not answer.sized:
             headers = [(name, value) for name, value in headers if name.lower() != "content-length"]
-            self.closing = self.closing or self.old
-            self._chunked = not self.old
+            self._chunked = self.http.request_version != "HTTP/1.0"
         if self._chunked:
             headers.append(("Transfer-Encoding", "chunked"))
-        if self.closing:
-            headers.append(("Connection", "close"))
-        self._send(http1.head(f"HTTP/1.1 {answer.status} {answer.reason}", headers))
+        self._head(answer.status, answer.reason, headers)
 
     def write(self, data: bytes) -> None:
-        """Sends a piece of the body at once. Raises Gone."""
-        self._send(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+        """Sends a piece of the body at once."""
+        self.http.wfile.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
 
     def end(self) -> None:
-        """The body is whole. Raises Gone."""
+        """The body is whole."""
         if self._chunked:
-            self._send(b"0\r\n\r\n")
+            self.http.wfile.write(b"0\r\n\r\n")
 
     def own(self, status: int, value: object) -> int:
-        """Sends a JSON answer of the proxy's own; its size in bytes. Raises Gone."""
+        """Sends a JSON answer of the proxy's own; its size in bytes."""
         data = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         headers = [("Content-Type", "application/json"), ("Content-Length", str(len(data))), ("Cache-Control", "no-store")]
-        if self.closing:
-            headers.append(("Connection", "close"))
-        head = http1.head(f"HTTP/1.1 {status} {http1.REASONS[status]}", headers)
-        self._send(head if self.method == "HEAD" else head + data)
+        self._head(status, REASONS.get(status), headers)
+        if self.http.command != "HEAD":
+            self.http.wfile.write(data)
         return len(data)
 
     def error(self, status: int, sentence: str) -> int:
-        """Sends an error in the API's own envelope; its size in bytes. Raises Gone."""
+        """Sends an error in the API's own envelope; its size in bytes."""
         return self.own(status, {"type": "error", "error": {"type": KINDS.get(status, "api_error"), "message": sentence}})
 
     def tear(self) -> None:
         """Breaks the connection off, so that nobody takes what was sent for a whole answer."""
-        self.closing = True
-        if self.old and self.begun:
+        self.http.close_connection = True
+        client = self.http.connection
+        if self.http.request_version == "HTTP/1.0":
             # Where only the end of the connection ends a body, an orderly end would say that it is whole.
-            import socket
-            import struct
-
-            self.client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("hh" if os.name == "nt" else "ii", 1, 0))
-            self.client.close()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("hh" if os.name == "nt" else "ii", 1, 0))
+            client.close()
         else:
-            shut(self.client)
+            shut(client)
 
-    def _send(self, data: bytes) -> None:
+    def _head(self, status: int, reason: str | None, headers: Sequence[tuple[str, str]]) -> None:
         self.begun = True
-        try:
-            self.client.sendall(data)
-        except OSError as error:
-            self.closing = True
-            raise Gone from error
+        self.http.send_response_only(status, reason)
+        for name, value in headers:
+            self.http.send_header(name, value)
+        if self.http.close_connection:
+            self.http.send_header("Connection", "close")
+        self.http.end_headers()
 
 
 class Exchange:
@@ -174,9 +171,9 @@ class Exchange:
             self._unanswered(f"cannot reach {self.upstream.masked}: {error}")
         except Broken as error:
             self._broken(str(error))
-        except (Abandoned, Gone):
+        except (Abandoned, OSError):
             self.line.end = "the client hung up"
-            self.outlet.closing = True
+            self.outlet.http.close_connection = True
         finally:
             if answer is not None and not whole:
                 answer.shutdown()
@@ -190,13 +187,14 @@ class Exchange:
             if not self.plan.rewritten or answer.status not in REFUSALS or attempt == ATTEMPTS - 1:
                 return answer, []
             early: list[bytes] = []
+            other: Plan | None = None
             try:
                 while sum(map(len, early)) <= LONGEST_REFUSAL:
                     data = answer.read()
                     if not data:
+                        other = self._refused(answer, b"".join(early))
                         break
                     early.append(data)
-                other = self._refused(answer, b"".join(early)) if answer.body.done else None
             except BaseException:
                 answer.shutdown()
                 raise
@@ -208,7 +206,7 @@ class Exchange:
         raise AssertionError
 
     def _refused(self, answer: Answer, body: bytes) -> Plan | None:
-        coding = http1.tokens(answer.headers, "content-encoding")
+        coding = strict.tokens(answer.headers, "content-encoding")
         try:
             return self.plan.refused(answer.status, decoded(body, coding))
         except Exception as error:  # noqa: BLE001 - the refusal is relayed then, as without us
@@ -220,8 +218,8 @@ class Exchange:
             return None
         from tenon.wire.stream import Reader
 
-        kind = "".join(http1.values(answer.headers, "content-type")[:1])
-        return Reader(kind, ", ".join(http1.tokens(answer.headers, "content-encoding")))
+        kind = "".join(strict.values(answer.headers, "content-type")[:1])
+        return Reader(kind, ", ".join(strict.tokens(answer.headers, "content-encoding")))
 
     def _relay(self, answer: Answer, early: list[bytes], reader: Reader | None) -> bool:
         """True once the whole answer went to the client."""
@@ -256,8 +254,9 @@ class Exchange:
         try:
             self.line.size_bytes = self.outlet.error(502, sentence)
             self.line.answered(502)
-        except Gone:
+        except OSError:
             self.line.end = "the client hung up"
+            self.outlet.http.close_connection = True
 
     def _broken(self, said: str) -> None:
         """Breaks off where the upstream broke off."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
 import signal
 import socket
 import sys
@@ -12,13 +11,15 @@ import threading
 import time
 from collections import deque
 from contextlib import contextmanager
+from http.server import ThreadingHTTPServer
+from socketserver import TCPServer
 
 import tenon
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
 from tenon.proxy import hangup, record
 from tenon.proxy.handler import Handler
-from tenon.world import claude_settings, dial
+from tenon.world import claude_settings, dial, strict
 from tenon.world.call import shut
 from tenon.world.upstream import Upstream, resolve
 
@@ -33,10 +34,15 @@ HOST = "127.0.0.1"
 HEARTBEAT_S = 2.0
 STOP_S = 30.0  # how long streams may go on after the proxy was asked to stop
 SHOWN_ERRORS = 20
+STACK_BYTES = 8 << 20  # of a thread: Python 3.13.0 ends the process when deep JSON meets the small stacks of some systems
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(tenon.__file__))))
 
 
-class Proxy:
+class Stopped(Exception):
+    """The proxy was asked to stop."""
+
+
+class Proxy(ThreadingHTTPServer):
     """A proxy on `address`, in front of `upstream`; `rewriter` has plan() and status().
 
     It listens from the start; `serve` returns when it was asked to stop and what was going on has ended, after
@@ -44,6 +50,12 @@ class Proxy:
     are. The state file tells other programs of this user where the proxy is; its time is the heartbeat. Raises
     TenonError when the port is taken.
     """
+
+    daemon_threads = True
+    request_queue_size = 256
+    # Connections that have just ended do not block the port; Windows would let another program share it.
+    allow_reuse_address = sys.platform != "win32"
+    allow_reuse_port = False
 
     def __init__(
         self,
@@ -55,12 +67,14 @@ class Proxy:
         state_path: str = "",
         log_path: str = "",
         stop_s: float = STOP_S,
+        digest: bool = True,
     ) -> None:
         self.upstream = upstream
         self.rewriter = rewriter
         self.agent = agent or settings_agent
         self.state_path = state_path or os.path.join(paths.home(), "proxy.json")
         self.stop_s = stop_s
+        self.digest = digest
         self.token = os.urandom(24).hex()
         self.started = time.time()
         self.requests = 0
@@ -70,15 +84,21 @@ class Proxy:
         self._changed = threading.Condition()
         self._handlers: set[Handler] = set()
         self._mark: tuple[int, int] | None = None  # which file the state file is
-        self._listener = listen(address)
-        self.port = int(self._listener.getsockname()[1])
+        self._beaten = time.monotonic()
+        try:
+            super().__init__(address, Handler)
+        except (OSError, OverflowError) as error:
+            said = getattr(error, "strerror", None) or str(error)
+            raise TenonError(
+                f"port {address[1]} of this machine cannot be used ({said}): end the program that has it, or `tenon config proxy.port` another"
+            ) from error
+        self.port = int(self.server_address[1])
         if dial.is_loopback(upstream.place.host) and upstream.place.port == self.port:
-            self._listener.close()
+            self.server_close()
             raise TenonError(f"the upstream {upstream.masked} is this proxy itself; name another with `tenon config upstream URL`, or --unset it")
+        threading.stack_size(STACK_BYTES)
         self.log = record.Log(log_path)
         self.watch = hangup.Watch()
-        self._wake, self._woken = socket.socketpair()
-        self._wake.setblocking(False)
         for doubt in upstream.doubts:
             self.report(doubt)
 
@@ -91,23 +111,54 @@ class Proxy:
         """Serves until `ask_to_stop`; then ends in good order."""
         try:
             self._write_state()
-            self._accept()
+            self.serve_forever(HEARTBEAT_S)
+        except Stopped:
+            pass
         finally:
             self._end()
 
     def ask_to_stop(self) -> None:
-        """Makes `serve` end. Safe in a signal handler and from any thread."""
+        """Makes `serve` end. Safe in a signal handler and from any thread, which the library's shutdown is not."""
         self.stopping = True
         try:
-            self._wake.send(b"!")
+            with socket.socket() as bell:  # a connection wakes it, and is not served
+                bell.settimeout(0.1)
+                bell.connect(self.server_address)
         except OSError:
-            pass  # it wakes already, or has ended
+            pass  # it has ended, or wakes with the next heartbeat
+
+    def server_bind(self) -> None:
+        """Binds the port; without HTTPServer's question for this machine's name, which can take seconds."""
+        if sys.platform == "win32":
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        TCPServer.server_bind(self)
+
+    def verify_request(self, request: object, client_address: object) -> bool:
+        """Whether a new connection is taken."""
+        return not self.stopping
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Notes why a connection was given up, unless its client is gone: one connection does not end the others."""
+        error = sys.exc_info()[1]
+        if error is None or isinstance(error, (OSError, strict.Torn)):
+            return
+        record.fault(error, "a connection was given up")
+        self.report("a connection was given up; `tenon doctor` shows the fault")
+
+    def service_actions(self) -> None:
+        """Ends the loop when asked to, and keeps the heart beating. Raises Stopped."""
+        if self.stopping:
+            raise Stopped
+        if time.monotonic() >= self._beaten + HEARTBEAT_S:
+            self._beaten = time.monotonic()
+            self._beat()
 
     def identity(self) -> dict[str, Any]:
         """Which proxy this is, as plain data without any secret."""
-        return {
+        told = {
             "version": tenon.__version__, "pid": os.getpid(), "port": self.port, "root": ROOT, "upstream": self.upstream.masked, "started": self.started,
         }  # fmt: skip
+        return told if self.digest else {**told, "no_digest": True}
 
     def report(self, sentence: str) -> None:
         """Keeps an error for the status."""
@@ -124,6 +175,11 @@ class Proxy:
         finally:
             with self._changed:
                 self.in_flight -= 1
+
+    def enter(self, handler: Handler) -> None:
+        """The handler has a connection."""
+        with self._changed:
+            self._handlers.add(handler)
 
     def busy(self, handler: Handler) -> None:
         """The handler has a request."""
@@ -143,38 +199,10 @@ class Proxy:
             self._handlers.discard(handler)
             self._changed.notify_all()
 
-    def _accept(self) -> None:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._listener, selectors.EVENT_READ)
-            selector.register(self._woken, selectors.EVENT_READ)
-            beat = time.monotonic()
-            while not self.stopping:
-                ready = [key.fileobj for key, _ in selector.select(max(0.0, beat + HEARTBEAT_S - time.monotonic()))]
-                if self._listener in ready:
-                    self._welcome()
-                if time.monotonic() >= beat + HEARTBEAT_S:
-                    beat = time.monotonic()
-                    self._beat()
-
-    def _welcome(self) -> None:
-        try:
-            client, _ = self._listener.accept()
-        except OSError:
-            return  # it left again, or there are too many files open: those who have a connection keep it
-        client.setblocking(True)
-        handler = Handler(self, client)
-        with self._changed:
-            self._handlers.add(handler)
-        try:
-            threading.Thread(target=handler.run, name="tenon-proxy", daemon=True).start()
-        except RuntimeError:  # no more threads
-            client.close()
-            self.leave(handler)
-            self.report("a connection was refused: this system gives the proxy no more threads")
-
     def _beat(self) -> None:
         """Shows that the proxy is alive; stops it when Tenon's home is gone."""
         self.upstream.sweep()
+        self.rewriter.sweep()
         try:
             if self._is_ours():
                 os.utime(self.state_path)
@@ -191,7 +219,7 @@ class Proxy:
 
     def _end(self) -> None:
         self.stopping = True
-        self._listener.close()
+        self.server_close()
         try:
             if self._is_ours():
                 os.remove(self.state_path)
@@ -200,7 +228,7 @@ class Proxy:
         with self._changed:
             for handler in self._handlers:
                 if handler.idle:
-                    shut(handler.client)
+                    shut(handler.connection)
             self._changed.wait_for(lambda: not self._handlers, self.stop_s)
             left = list(self._handlers)
         for handler in left:
@@ -209,8 +237,7 @@ class Proxy:
             self._changed.wait_for(lambda: not self._handlers, 1.0)
         self.watch.stop()
         self.upstream.close()
-        self._wake.close()
-        self._woken.close()
+        self.rewriter.close()
 
     def _is_ours(self) -> bool:
         found = os.stat(self.state_path)
@@ -231,26 +258,6 @@ class Proxy:
             raise TenonError(f"{self.state_path} cannot be written ({error.strerror}): make room there or set TENON_HOME to another folder") from error
 
 
-def listen(address: tuple[str, int]) -> socket.socket:
-    """A listening socket that nobody shares. Raises TenonError when the port is taken."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        if sys.platform == "win32":
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)  # there SO_REUSEADDR would share it
-        else:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that have just ended do not block the port
-        listener.bind(address)
-        listener.listen(256)
-        listener.setblocking(False)
-    except (OSError, OverflowError) as error:
-        listener.close()
-        said = getattr(error, "strerror", None) or str(error)
-        raise TenonError(
-            f"port {address[1]} of this machine cannot be used ({said}): end the program that has it, or `tenon config proxy.port` another"
-        ) from error
-    return listener
-
-
 def settings_agent() -> str:
     """The agent that the settings name; "" when what they name cannot be one."""
     try:
@@ -263,11 +270,15 @@ def run(arguments: Sequence[str]) -> int:
     """The exit code of the process that is the proxy, after it was stopped."""
     try:
         chosen = settings.load()
-        port = _port(arguments, int(chosen.number("proxy.port")))
+        given = _given(arguments)
         from tenon.proxy.rewriter import Rewriter
 
         user_settings = claude_settings.read(os.path.join(paths.claude_home(), "settings.json"))
-        proxy = Proxy((HOST, port), Upstream(resolve(chosen, os.environ, user_settings), os.environ), Rewriter())
+        upstream = Upstream(resolve(chosen, os.environ, user_settings), os.environ)
+        digest = "--no-digest" not in given and not os.environ.get("TENON_NO_DIGEST")
+        proxy = Proxy(
+            (HOST, given.get("--port", int(chosen.number("proxy.port")))), upstream, Rewriter(max_context=given.get("--max-context", 0)), digest=digest
+        )  # fmt: skip
         for name in ("SIGTERM", "SIGINT", "SIGBREAK"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), lambda *_: proxy.ask_to_stop())
@@ -278,10 +289,16 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _port(arguments: Sequence[str], chosen: int) -> int:
-    """The port that is asked for. Raises TenonError."""
-    if not arguments:
-        return chosen
-    if len(arguments) == 2 and arguments[0] == "--port" and arguments[1].isdigit() and int(arguments[1]) < 65536:
-        return int(arguments[1])
-    raise TenonError("the one argument is --port with a number below 65536")
+def _given(arguments: Sequence[str]) -> dict[str, int]:
+    """What the arguments say, by name. Raises TenonError."""
+    found: dict[str, int] = {}
+    words = iter(arguments)
+    for name in words:
+        if name == "--no-digest":
+            found[name] = 1
+            continue
+        number = next(words, "")
+        if name not in {"--port", "--max-context"} or not number.isdigit() or (name == "--port" and int(number) > 65535):
+            raise TenonError("besides --max-context with a number and --no-digest the one argument is --port with a number below 65536")
+        found[name] = int(number)
+    return found

@@ -243,7 +243,7 @@ def _unrecorded(here: Machine, switch: Switch | None) -> list[Edit]:
 
 
 def _told(how: str) -> str:
-    return {"restored": "given back to the byte", "removed": "taken out; later changes of yours stay", "gone": "was gone already"}.get(
+    return {"restored": "as it was before, byte for byte", "removed": "taken out; later changes of yours stay", "gone": "was gone already"}.get(
         how, "has been changed since and stays"
     )  # fmt: skip
 

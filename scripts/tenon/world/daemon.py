@@ -86,7 +86,7 @@ def recorded() -> State | None:
         return State(
             int(found["port"]), int(found["pid"]), str(found["token"]), str(found["version"]), str(found["root"]), str(found["upstream"]), float(found["started"])
         )  # fmt: skip
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, OverflowError, KeyError, TypeError):
         return None
 
 

@@ -1,13 +1,12 @@
-"""A connection to the upstream as this machine makes them: directly or through a company's proxy, with its certificates."""
+"""The way to an upstream from this machine: its address, the company's proxy in between, and whom to believe."""
 
 from __future__ import annotations
 
+import base64
 import os
-import socket
 from urllib.parse import unquote, urlsplit
 
 from tenon.base.errors import TenonError
-from tenon.world import http1
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,19 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from urllib.parse import SplitResult
 
-    from tenon.world.call import Call
+    from tenon.base.settings import Settings
 
-CONNECT_S = 10.0
-NEXT_ADDRESS_S = 3.0  # a host with several addresses: how long one that does not answer holds up the next
-HANDSHAKE_S = 15.0
+DEFAULT = "https://api.anthropic.com"
+VARIABLE = "ANTHROPIC_BASE_URL"
 # The CA bundles of systems whose OpenSSL was built for a folder that is not there (python.org's macOS build).
 BUNDLES = ("/etc/ssl/cert.pem", "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/opt/homebrew/etc/ca-certificates/cert.pem")
 IGNORE_EOF = 0x80  # OpenSSL 3's word for taking a torn connection for an ended one; Python 3.9 sets it
 EXTRA_CA = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
-
-
-class Unreachable(Exception):
-    """No connection, and in a sentence why; nothing was sent."""
 
 
 class Place:
@@ -66,130 +60,62 @@ def place(url: str, what: str, schemes: tuple[str, ...] = ("http", "https")) -> 
     return Place(parts.scheme, parts.hostname, port, parts.path.rstrip("/"), _credentials(parts))
 
 
-class Dialler:
-    """Makes connections to one place. `doubts` names certificate files that could not be read."""
+def resolve(chosen: Settings, env: Mapping[str, str], user_settings: Mapping[str, object]) -> str:
+    """The upstream's address.
 
-    __slots__ = ("place", "proxy", "context", "doubts", "_answered")
+    It is the setting `upstream`, else ANTHROPIC_BASE_URL of the environment or of the user's Claude Code settings, unless
+    that is this proxy; else the Messages API's own.
+    """
+    if chosen.text("upstream").strip():
+        return chosen.text("upstream").strip()
+    block = user_settings.get("env")
+    stated = block.get(VARIABLE) if isinstance(block, dict) else None
+    for url in (env.get(VARIABLE), stated):
+        if isinstance(url, str) and url.strip() and not is_ours(url, int(chosen.number("proxy.port"))):
+            return url.strip()
+    return DEFAULT
 
-    def __init__(self, target: Place, env: Mapping[str, str]) -> None:
-        self.place = target
-        self.proxy = _proxy(target, env)
-        self.doubts: list[str] = []
-        self.context = self._trust(env) if target.scheme == "https" else None
-        self._answered: object = None  # the address that answered last is tried first
 
-    def open(self, call: Call) -> socket.socket:
-        """A connection that is ready for a request. Raises Unreachable, or call.Abandoned."""
-        hop = self.proxy or self.place
-        connection = self._connect(hop, call)
-        try:
-            connection.settimeout(HANDSHAKE_S)
-            if self.proxy:
-                self._tunnel(connection)
-            if self.context:
-                connection = self._encrypt(connection, self.context)
-                call.hold(connection)
-            connection.settimeout(None)
-        except BaseException:
-            call.let_go()
-            connection.close()
-            raise
-        return connection
+def is_ours(url: str, port: int) -> bool:
+    """Whether that address is the proxy's own."""
+    try:
+        found = place(url, "the address")
+    except TenonError:
+        return False
+    return is_loopback(found.host) and (found.port == port or found.path.startswith("/agent/"))
 
-    def _connect(self, hop: Place, call: Call) -> socket.socket:
-        through = " (the proxy that HTTPS_PROXY or HTTP_PROXY names)" if self.proxy else ""
-        try:
-            found = socket.getaddrinfo(hop.host, hop.port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
-            raise Unreachable(f"the name {hop.host}{through} was not found: {_reason(error)}") from error
-        found.sort(key=lambda one: one[4] != self._answered)
-        problem: OSError = OSError("it has no address")
-        for number, (family, kind, protocol, _, address) in enumerate(found):
-            connection = socket.socket(family, kind, protocol)
+
+def trust(env: Mapping[str, str], doubts: list[str]) -> ssl.SSLContext:
+    """Whom this machine believes, with the CA files that the environment names; to `doubts` goes what of them could not be read."""
+    import ssl
+
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    if ssl.OPENSSL_VERSION_INFO >= (3,):
+        context.options &= ~IGNORE_EOF
+    # Python 3.13 refuses CAs that lack extensions, as those of many companies do; Claude Code by itself takes them.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if not context.cert_store_stats()["x509_ca"] and not os.path.isdir(ssl.get_default_verify_paths().capath or ""):
+        for path in BUNDLES:
+            if os.path.isfile(path):
+                context.load_verify_locations(path)
+                break
+    for name in EXTRA_CA:
+        if env.get(name):
             try:
-                call.hold(connection)
-                connection.settimeout(NEXT_ADDRESS_S if number < len(found) - 1 else CONNECT_S)
-                connection.connect(address)
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                context.load_verify_locations(env[name])
             except OSError as error:
-                call.let_go()
-                connection.close()
-                problem = error
-            except BaseException:
-                connection.close()
-                raise
-            else:
-                self._answered = address
-                return connection
-        raise Unreachable(f"{hop.host}:{hop.port}{through} does not answer: {_reason(problem)}") from problem
-
-    def _tunnel(self, connection: socket.socket) -> None:
-        proxy, target = self.proxy, self.place
-        assert proxy is not None  # noqa: S101 - asked for by open() only
-        host = f"[{target.host}]" if ":" in target.host else target.host
-        headers = [("Host", f"{host}:{target.port}")]
-        if proxy.credentials:
-            headers.append(("Proxy-Authorization", basic(proxy.credentials)))
-        stream = http1.Stream(connection)
+                doubts.append(f"the CA file that {name} names cannot be used: {reason(error)}")
+    if env.get("CLAUDE_CODE_CLIENT_CERT"):
         try:
-            connection.sendall(http1.head(f"CONNECT {host}:{target.port} HTTP/1.1", headers))
-            first, _ = http1.read_head(stream)
-        except (OSError, http1.Torn, http1.Malformed) as error:
-            raise Unreachable(f"the proxy {proxy.masked} that HTTPS_PROXY or HTTP_PROXY names broke off: {_reason(error)}") from error
-        status = first.split(" ")[1:2]
-        if status == ["407"]:
-            raise Unreachable(f"the proxy {proxy.masked} that HTTPS_PROXY or HTTP_PROXY names does not take the name and password in that address")
-        if not status or not status[0].startswith("2") or stream.waiting:
-            raise Unreachable(f"the proxy {proxy.masked} that HTTPS_PROXY or HTTP_PROXY names does not let through to {host}:{target.port} ({first[:80]})")
-
-    def _encrypt(self, connection: socket.socket, context: ssl.SSLContext) -> socket.socket:
-        import ssl
-
-        try:
-            return context.wrap_socket(connection, server_hostname=self.place.host, suppress_ragged_eofs=False)
-        except ssl.SSLCertVerificationError as error:
-            raise Unreachable(
-                f"the certificate of {self.place.host} is not trusted ({error.verify_message}); "
-                "if your company issues its own, name its CA file in NODE_EXTRA_CA_CERTS or SSL_CERT_FILE"
-            ) from error
+            context.load_cert_chain(env["CLAUDE_CODE_CLIENT_CERT"], env.get("CLAUDE_CODE_CLIENT_KEY") or None, env.get("CLAUDE_CODE_CLIENT_KEY_PASSPHRASE", ""))
         except OSError as error:
-            raise Unreachable(f"{self.place.host} does not agree on encryption: {_reason(error)}") from error
-
-    def _trust(self, env: Mapping[str, str]) -> ssl.SSLContext:
-        import ssl
-
-        context = ssl.create_default_context()
-        context.set_alpn_protocols(["http/1.1"])
-        if ssl.OPENSSL_VERSION_INFO >= (3,):
-            context.options &= ~IGNORE_EOF
-        # Python 3.13 refuses CAs that lack extensions, as those of many companies do; Claude Code by itself takes them.
-        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        if not context.cert_store_stats()["x509_ca"] and not os.path.isdir(ssl.get_default_verify_paths().capath or ""):
-            for path in BUNDLES:
-                if os.path.isfile(path):
-                    context.load_verify_locations(path)
-                    break
-        for name in EXTRA_CA:
-            if env.get(name):
-                try:
-                    context.load_verify_locations(env[name])
-                except OSError as error:
-                    self.doubts.append(f"the CA file that {name} names cannot be used: {_reason(error)}")
-        if env.get("CLAUDE_CODE_CLIENT_CERT"):
-            try:
-                context.load_cert_chain(
-                    env["CLAUDE_CODE_CLIENT_CERT"], env.get("CLAUDE_CODE_CLIENT_KEY") or None, env.get("CLAUDE_CODE_CLIENT_KEY_PASSPHRASE", "")
-                )
-            except OSError as error:
-                self.doubts.append(f"the certificate that CLAUDE_CODE_CLIENT_CERT names cannot be used: {_reason(error)}")
-        return context
+            doubts.append(f"the certificate that CLAUDE_CODE_CLIENT_CERT names cannot be used: {reason(error)}")
+    return context
 
 
 def basic(credentials: str) -> str:
     """The header value that gives a name and a password."""
-    import base64
-
     return "Basic " + base64.b64encode(credentials.encode("utf-8")).decode("ascii")
 
 
@@ -198,7 +124,7 @@ def is_loopback(host: str) -> bool:
     return host in {"localhost", "::1"} or (host.startswith("127.") and host.replace(".", "").isdigit())
 
 
-def _proxy(target: Place, env: Mapping[str, str]) -> Place | None:
+def proxy(target: Place, env: Mapping[str, str]) -> Place | None:
     """The proxy on the way, chosen as Claude Code chooses it; HTTP_PROXY serves where HTTPS_PROXY is not set."""
     if is_loopback(target.host) or _spared(target, env.get("no_proxy") or env.get("NO_PROXY") or ""):
         return None
@@ -245,6 +171,6 @@ def _port(scheme: str) -> int:
     return 443 if scheme == "https" else 80
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """What the system says of it; never an address, which may hold a password."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

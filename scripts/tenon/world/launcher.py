@@ -104,6 +104,12 @@ def status_command(machine: Machine) -> str:
     return f"python3 -I -S {quoted} statusline"
 
 
+def by_path(machine: Machine) -> str:
+    """The running copy's own command by its whole name, as a shell reads it."""
+    door = os.path.join(machine.root, "bin", "tenon")
+    return f'py -3 "{door}"' if machine.windows else shlex.quote(door)
+
+
 def is_ours(machine: Machine, record: Record) -> bool:
     """Whether the name in the user's folder of programs is free or an earlier install's."""
     link = machine.link

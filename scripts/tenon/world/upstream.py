@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
+import string
 import threading
 import time
+import traceback
+from urllib.parse import quote
 
-from tenon.base.errors import TenonError
-from tenon.world import dial, http1
+from tenon.world import dial, strict
 from tenon.world.call import Abandoned, Call, shut
-from tenon.world.dial import Unreachable
+from tenon.world.dial import resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from tenon.base.settings import Settings
+    from typing import Any
 
 __all__ = ["Abandoned", "Answer", "Broken", "Call", "Unreachable", "Upstream", "resolve"]
 
-DEFAULT = "https://api.anthropic.com"
-VARIABLE = "ANTHROPIC_BASE_URL"
+CONNECT_S = 10.0  # for each address of the host, and for each step of agreeing on encryption
 IDLE_S = 30.0  # servers close idle connections after a minute or so; we are faster
 MOST_IDLE = 64
-JOINED = 65536  # up to here head and body leave in one piece
+BETWEEN = " (the proxy that HTTPS_PROXY or HTTP_PROXY names)"
+
+
+class Unreachable(Exception):
+    """No connection, and in a sentence why; nothing was sent."""
 
 
 class Broken(Exception):
@@ -34,41 +39,74 @@ class _Silent(Broken):
     """Not one byte came back."""
 
 
+class _Reply(http.client.HTTPResponse):
+    """An answer of which the head is whole, and no interim one."""
+
+    def begin(self) -> None:
+        """Reads the head. Raises Broken."""
+        came = b""
+        file: Any = self.fp
+        try:
+            came = file.peek(1)
+            self.fp: Any = strict.Lines(file, first=True)
+            super().begin()
+            while 101 < self.status < 200:  # the library passes over 100 only
+                self.headers = None  # type: ignore[assignment]
+                super().begin()
+            if self.status == 101:
+                raise strict.Malformed("it changes to another protocol, which nobody asked for")
+            if self.length != 0:
+                strict.size(strict.pairs(self.headers))
+        except (OSError, ValueError, strict.Torn, http.client.HTTPException) as error:
+            raise Broken(f"its answer broke off ({_reason(error)})") if came else _Silent("it closed the connection without an answer") from error
+        finally:
+            if self.fp is not None:
+                self.fp = file
+
+
 class Answer:
-    """The head of an answer, and its body as it arrives. `size_bytes` is None when the upstream did not say it."""
+    """The head of an answer, and its body as it arrives. `sized` is False when the head does not say where the body ends."""
 
-    __slots__ = ("status", "reason", "headers", "body", "size_bytes", "_link", "_call", "_keep", "_pool")
+    __slots__ = ("status", "reason", "headers", "sized", "_reply", "_read", "_done", "_link", "_call", "_pool")
 
-    def __init__(self, first: str, headers: list[tuple[str, str]], body: http1.Body, link: _Link, call: Call, pool: Callable[[_Link], None]) -> None:
-        version, _, rest = first.partition(" ")
-        status, _, self.reason = rest.partition(" ")
-        self.status = int(status)
-        self.headers = headers
-        self.body = body
-        self.size_bytes = http1.length(headers) if body.kind == http1.LENGTH else None
+    def __init__(self, reply: http.client.HTTPResponse, link: _Link, call: Call, pool: Callable[[_Link], None]) -> None:
+        self.status = reply.status
+        self.reason = reply.reason
+        self.headers = strict.pairs(reply.headers)
+        self.sized = reply.length is not None
+        self._reply = reply
+        # The library reads odd sizes as numbers and takes a body without its last line for a whole one; hence our own chunks.
+        self._read = strict.Chunks(reply.fp).read1 if reply.chunked else reply.read1
+        self._done = reply.length == 0
         self._link = link
         self._call = call
         self._pool = pool
-        said = http1.tokens(headers, "connection")
-        self._keep = body.kind != http1.TO_END and "close" not in said and (version != "HTTP/1.0" or "keep-alive" in said)
 
-    def read(self, most: int = http1.PIECE) -> bytes:
+    def read(self, most: int = strict.PIECE) -> bytes:
         """The next bytes of the body as soon as there are any, b"" at its clean end. Raises Broken, or Abandoned."""
+        if self._done:
+            return b""
         try:
-            return self.body.read(most)
-        except http1.Torn as error:
+            data = self._read(most)
+            if not data and self._reply.length:
+                raise strict.Torn(f"the body ended {self._reply.length} bytes early")
+        except (OSError, ValueError, strict.Torn) as error:
             self.shutdown()
-            raise Abandoned if self._call.gone else Broken(str(error)) from error
+            raise Abandoned if self._call.gone else Broken(f"the body broke off ({_reason(error)})") from error
+        self._done = not data
+        return data
 
     def shutdown(self) -> None:
         """Ends the connection at once; the upstream sees it."""
         self._call.let_go()
         self._link.close()
+        self._reply.close()
 
     def release(self) -> None:
         """Keeps the connection for the next request when the answer was read to its end, else ends it."""
         self._call.let_go()
-        if self._keep and self.body.done and not self._call.gone and not self._link.stream.waiting:
+        self._reply.close()
+        if self._done and not self._reply.will_close and not self._call.gone:
             self._pool(self._link)
         else:
             self._link.close()
@@ -79,7 +117,9 @@ class Upstream:
 
     def __init__(self, url: str, env: Mapping[str, str], *, clock: Callable[[], float] = time.time) -> None:
         self.place = dial.place(url, "the upstream")
-        self._dialler = dial.Dialler(self.place, env)
+        self.doubts: list[str] = []  # what about certificates could not be done as the environment asks
+        self._proxy = dial.proxy(self.place, env)
+        self._context = dial.trust(env, self.doubts) if self.place.scheme == "https" else None
         self._clock = clock
         self._lock = threading.Lock()
         self._idle: list[_Link] = []
@@ -90,14 +130,9 @@ class Upstream:
         return self.place.masked
 
     @property
-    def doubts(self) -> list[str]:
-        """What about certificates could not be done as the environment asks."""
-        return self._dialler.doubts
-
-    @property
     def through(self) -> str:
         """The proxy on the way, as it may be shown; "" for none."""
-        return self._dialler.proxy.masked if self._dialler.proxy else ""
+        return self._proxy.masked if self._proxy else ""
 
     def send(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes, call: Call | None = None) -> Answer:
         """The answer, as soon as its head is there.
@@ -107,14 +142,16 @@ class Upstream:
         Raises Unreachable when there is no connection, Broken when the answer broke off, Abandoned when `call` was given up.
         """
         call = call or Call()
-        head = self._head(method, target, headers, body)
+        # Letters outside ASCII have no place in an address; some clients write them all the same.
+        where = target if target == "*" else quote(self.place.path + target, string.punctuation, "latin-1")
+        made = self._headers(headers, body)
         link = self._kept()
         if link is not None:
             try:
-                return self._exchange(link, method, head, body, call)
+                return self._exchange(link, method, where, made, body, call)
             except _Silent:
                 pass
-        return self._exchange(_Link(self._dialler.open(call)), method, head, body, call)
+        return self._exchange(self._open(call), method, where, made, body, call)
 
     def sweep(self) -> None:
         """Closes kept connections that are too old or were closed over there."""
@@ -131,65 +168,96 @@ class Upstream:
         for link in links:
             link.close()
 
-    def _head(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
-        """The head of a request; what is ours stands where the client's stood."""
+    def _headers(self, headers: Sequence[tuple[str, str]], body: bytes) -> list[tuple[str, str]]:
+        """The headers of a request; what is ours stands where the client's stood."""
         made: list[tuple[str, str]] = []
-        missing = {"host", "content-length"} if body or http1.values(headers, "content-length") or http1.values(headers, "transfer-encoding") else {"host"}
+        has_body = body or strict.values(headers, "content-length") or strict.values(headers, "transfer-encoding")
+        missing = {"host", "content-length"} if has_body else {"host"}
         ours = {"host": self.place.authority, "content-length": str(len(body))}
-        passed = {name.lower() for name, _ in http1.end_to_end(headers)}
-        for name, value in headers:
+        for name, value in strict.end_to_end(headers):
             lower = name.lower()
-            if lower in ours:
-                if lower in missing:
-                    missing.discard(lower)
-                    made.append((name, ours[lower]))
-            elif lower in passed:
+            if lower not in ours:
                 made.append((name, value))
+            elif lower in missing:
+                missing.discard(lower)
+                made.append((name, ours[lower]))
         if "host" in missing:
             made.insert(0, ("Host", ours["host"]))
         if "content-length" in missing:
             made.append(("Content-Length", ours["content-length"]))
-        if self.place.credentials and not http1.values(headers, "authorization"):
+        if self.place.credentials and not strict.values(headers, "authorization"):
             made.append(("Authorization", dial.basic(self.place.credentials)))
-        where = target if target == "*" else self.place.path + target
-        return http1.head(f"{method} {where} HTTP/1.1", made)
+        return made
 
-    def _exchange(self, link: _Link, method: str, head: bytes, body: bytes, call: Call) -> Answer:
+    def _open(self, call: Call) -> _Link:
+        """A new connection, ready for a request. Raises Unreachable, or Abandoned."""
+        if call.gone:
+            raise Abandoned
+        hop, between = (self._proxy, BETWEEN) if self._proxy else (self.place, "")
+        try:
+            connection = (
+                http.client.HTTPSConnection(hop.host, hop.port, timeout=CONNECT_S, context=self._context)
+                if self._context
+                else http.client.HTTPConnection(hop.host, hop.port, timeout=CONNECT_S)
+            )
+            connection.response_class = _Reply
+            if self._proxy:
+                host = f"[{self.place.host}]" if ":" in self.place.host else self.place.host
+                asked = {"Host": f"{host}:{self.place.port}"}
+                if self._proxy.credentials:
+                    asked["Proxy-Authorization"] = dial.basic(self._proxy.credentials)
+                connection.set_tunnel(self.place.host, self.place.port, asked)
+            try:
+                connection.connect()
+                return _Link(connection)
+            except BaseException:
+                connection.close()
+                raise
+        except (OSError, UnicodeError, http.client.HTTPException) as error:
+            traceback.clear_frames(error.__traceback__)  # Python 3.9 leaves the proxy's answer open in there
+            raise Unreachable(self._why(error, hop, between)) from error
+
+    def _why(self, error: Exception, hop: dial.Place, between: str) -> str:
+        """Why there is no connection, in a sentence."""
+        import ssl
+
+        host = self.place.host
+        said = _reason(error)
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return (
+                f"the certificate of {host} is not trusted ({error.verify_message}); "
+                "if your company issues its own, name its CA file in NODE_EXTRA_CA_CERTS or SSL_CERT_FILE"
+            )
+        if isinstance(error, ssl.SSLError):
+            return f"{host} does not agree on encryption: {said}"
+        if isinstance(error, (socket.gaierror, UnicodeError, http.client.InvalidURL)):
+            return f"the name {hop.host}{between} was not found: {said}"
+        if said.startswith("Tunnel connection failed: "):  # the library's words for any status but 200
+            named = f"the proxy {hop.masked} that HTTPS_PROXY or HTTP_PROXY names"
+            status = said.partition(": ")[2]
+            if status.startswith("407"):
+                return f"{named} does not take the name and password in that address"
+            return f"{named} does not let through to {host}:{self.place.port} ({status[:80]})"
+        return f"{hop.host}:{hop.port}{between} does not answer: {said}"
+
+    def _exchange(self, link: _Link, method: str, where: str, headers: Sequence[tuple[str, str]], body: bytes, call: Call) -> Answer:
+        connection = link.connection
         try:
             call.hold(link.socket)
-            before = link.stream.received
             try:
-                if len(body) <= JOINED:
-                    link.socket.sendall(head + body)
-                else:
-                    link.socket.sendall(head)
-                    link.socket.sendall(body)
+                connection.putrequest(method, where, skip_host=True, skip_accept_encoding=True)
+                for name, value in headers:
+                    connection.putheader(name, value)
+                connection.endheaders(body)
             except OSError:
                 pass  # an upstream that refuses does not always read to the end: its answer may be there
-            try:
-                return self._answer(link, method, call)
-            except (OSError, ValueError, http1.Torn) as error:
-                if call.gone:
-                    raise Abandoned from error
-                came = link.stream.received > before
-                said = "it closed the connection without an answer" if not came else f"its answer broke off ({_reason(error)})"
-                raise Broken(said) if came else _Silent(said) from error
-        except BaseException:
+            return Answer(connection.getresponse(), link, call, self._keep)
+        except BaseException as error:
             call.let_go()
             link.close()
+            if call.gone and isinstance(error, Broken):
+                raise Abandoned from error
             raise
-
-    def _answer(self, link: _Link, method: str, call: Call) -> Answer:
-        while True:
-            first, headers = http1.read_head(link.stream)
-            words = first.split(" ", 2)
-            if not words[0].startswith("HTTP/1.") or len(words) < 2 or len(words[1]) != 3 or not words[1].isdigit():
-                raise http1.Malformed("it does not speak HTTP/1.1")
-            status = int(words[1])
-            if status == 101:
-                raise http1.Malformed("it changes to another protocol, which nobody asked for")
-            if status >= 200:
-                return Answer(first, headers, http1.answer_body(link.stream, headers, method=method, status=status), link, call, self._keep)
 
     def _keep(self, link: _Link) -> None:
         link.since = self._clock()
@@ -211,11 +279,15 @@ class Upstream:
 class _Link:
     """One connection; `since` is when it became idle."""
 
-    __slots__ = ("socket", "stream", "since")
+    __slots__ = ("connection", "socket", "since")
 
-    def __init__(self, connection: socket.socket) -> None:
-        self.socket = connection
-        self.stream = http1.Stream(connection)
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self.connection = connection
+        self.socket: Any = connection.sock  # the library lets go of it while the last answer on it is read
+        self.socket.settimeout(None)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if hasattr(self.socket, "suppress_ragged_eofs"):
+            self.socket.suppress_ragged_eofs = False  # without encryption's own goodbye the end of a connection is no end of a body
         self.since = 0.0
 
     def is_fresh(self, now: float) -> bool:
@@ -237,33 +309,12 @@ class _Link:
     def close(self) -> None:
         """Ends it at once, also for a thread that still waits on it."""
         shut(self.socket)
+        self.connection.close()
         self.socket.close()
 
 
-def resolve(chosen: Settings, env: Mapping[str, str], user_settings: Mapping[str, object]) -> str:
-    """The upstream's address.
-
-    It is the setting `upstream`, else ANTHROPIC_BASE_URL of the environment or of the user's Claude Code settings, unless
-    that is this proxy; else the Messages API's own.
-    """
-    if chosen.text("upstream").strip():
-        return chosen.text("upstream").strip()
-    block = user_settings.get("env")
-    stated = block.get(VARIABLE) if isinstance(block, dict) else None
-    for url in (env.get(VARIABLE), stated):
-        if isinstance(url, str) and url.strip() and not is_ours(url, int(chosen.number("proxy.port"))):
-            return url.strip()
-    return DEFAULT
-
-
-def is_ours(url: str, port: int) -> bool:
-    """Whether that address is the proxy's own."""
-    try:
-        found = dial.place(url, "the address")
-    except TenonError:
-        return False
-    return dial.is_loopback(found.host) and (found.port == port or found.path.startswith("/agent/"))
-
-
 def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+    """Why, without a word of what came: it may be anything."""
+    if isinstance(error, http.client.HTTPException) and not isinstance(error, OSError):
+        return "it does not speak HTTP/1.1"
+    return dial.reason(error)
