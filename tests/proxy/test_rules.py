@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import pytest
 from bench import sessions
 from bench.client import Client, Setting, Step, Turn, text_block
 from tenon.base import paths
+from tenon.proxy import record
 from tenon.proxy.rewriter import Rewriter
-from tenon.store import archive, conversations, db, forget, places
+from tenon.store import archive, conversations, db, exchanges, forget, places
 from tests.fakes.conversation import blocks_of
 from tests.fakes.messages_api import MessagesApi
 from tests.fakes.replies import error
@@ -24,6 +27,7 @@ Block = dict[str, Any]
 SETTING = sessions.setting()
 SUMMARY = [text_block("<analysis>\nwell\n</analysis>\n\n<summary>\nperiwinkle: what the summary says\n</summary>")]
 THINKING = ("thinking", "redacted_thinking")
+KEY = "q7Zt" + "9LmX2vKd8RwYb3NcF6hJs1PgTa5UeQ4iWoBx"
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DOT}}
 
@@ -456,3 +460,43 @@ def test_a_change_of_the_clients_own_costs_its_thinking_and_not_the_trace(stage:
     assert [400] == [request.status for request in stage.api.messages() if request.status != 200]
     assert "old0" in json.dumps(stage.sent("s1")[-1])
     assert ("traced", 1) == (Rewriter().status()[0]["state"], thoughts(stage.sent("s1")[-1]))
+
+
+def test_thinking_bound_to_what_another_agent_had_in_front_is_not_the_clients_trouble(stage: Stage, tmp_path: Path) -> None:
+    """A session that goes on under another address is relayed, and sent once more without its thinking when that is refused."""
+    past("yesterday", sessions.session(3, "old", 2), str(tmp_path))
+    client = stage.client("s1")
+    play(client, [saying("one"), saying("two")])
+    other = stage.client("s2", "/agent/work")
+    other.messages = json.loads(json.dumps(client.messages))
+    play(other, [saying("three")])
+    assert [200, 200, 400, 200] == [request.status for request in stage.api.messages()]
+    assert 3 == thoughts(other.messages)
+
+
+def test_clients_with_the_same_opening_are_not_taken_for_each_other(stage: Stage) -> None:
+    """Neither has a session's name, and one gives its answer back in a form of its own."""
+    assert stage.proxy
+    tools = [{"name": "look", "description": "d", "input_schema": {"type": "object", "properties": {}}}]
+
+    def ask(*messages: Block) -> Block:
+        body = json.dumps({"model": "claude-opus-5-5", "max_tokens": 100, "tools": tools, "messages": messages}).encode()
+        headers = {"x-api-key": "k", "anthropic-version": "2023-06-01", "content-type": "application/json", "user-agent": "bot/1"}
+        with closing(http.client.HTTPConnection("127.0.0.1", stage.proxy.proxy.port)) as connection:  # type: ignore[union-attr]
+            connection.request("POST", "/v1/messages", body, headers)
+            return dict(json.load(connection.getresponse()))
+
+    opening: Block = {"role": "user", "content": "You are a bot. Begin."}
+    stage.next = [text_block("Ready.")]
+    ask(opening)
+    ask(opening)
+    ask(opening, {"role": "assistant", "content": "READY!"}, {"role": "user", "content": "the first bot's secret plan"})
+    with db.open_store(paths.store_path("default")) as store:
+        names = {name: [turn.text() for turn in exchanges.session_turns(store, number)] for number, name in store.rows("SELECT id, name FROM session")}
+    assert [] == [name for name, said in names.items() if "the first bot's secret plan" in said]
+    assert 2 == len(names)
+
+
+def test_a_key_in_a_path_is_not_logged() -> None:
+    """A gateway may have one there."""
+    assert "sk-ant" not in record.Line("GET", "/sk-ant-api03-" + KEY + "/v1/models", 0.0).text()

@@ -41,19 +41,17 @@ def find(store: Store, request: Request) -> Conversation | None:
         return None
     found = conversations.like(store, digests)
     if found is None:
-        # The second request of a conversation whose first answer the client gives back in its own form.
-        found = conversations.like(store, digests[:1])
-        if found is not None and found.requests > 1:
-            found = None
+        # The second request of a conversation whose first answer the client gives back in its own form; of two it may be either's.
+        young = [begun for begun in conversations.begun_with(store, digests[0]) if begun.requests <= 1]
+        found = young[0] if len(young) == 1 else None
     return found
 
 
 def begin(store: Store, request: Request, announced: Conversation | None, chosen: Settings, most: int) -> Conversation | None:
     """The new conversation with its first epoch, or None when its folder is excluded and nothing is kept of it."""
-    named = [announced.folder] if announced else route.folders(request.body) if request.session else []
-    folder = named[-1] if named else ""
+    folder, named = (announced.folder, [announced.folder]) if announced else route.folders(request.body) if request.session else ("", [])
     excluded = chosen.names("archive.exclude")
-    if excluded and request.session and (not named or any(paths.lies_in(place, excluded) for place in named)):
+    if excluded and request.session and (not folder or any(paths.lies_in(place, excluded) for place in named)):
         return None  # also when no folder can be told: in doubt nothing is kept
     repository = announced.repository if announced else places.find(store, folder) if folder else None
     if not request.session:  # it works in no folder; what it says belongs to where its agent lives
@@ -90,7 +88,7 @@ def _trace(store: Store, request: Request, repository: int | None, chosen: Setti
     if size <= 0:
         return []
     scope = None if chosen.text("proxy.scope") != "repository" else places.scope(store, repository)
-    key = "everywhere" if scope is None else ",".join(map(str, scope))
+    key = f"{'everywhere' if scope is None else ','.join(map(str, scope))} {int(chosen.number('proxy.trace_tokens'))}"
     start = conversations.trace_start(store, key)
 
     def composed(since: int, tokens: int) -> trace.Trace:

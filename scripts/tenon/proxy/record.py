@@ -7,6 +7,7 @@ import threading
 import time
 
 from tenon.base import faults, paths
+from tenon.base.redact import redact
 
 LARGEST = 1_000_000  # bytes of the file; then it becomes the one older file
 LONGEST = 200  # characters of any one field
@@ -20,7 +21,7 @@ class Line:
     def __init__(self, method: str, target: str, at: float) -> None:
         self.at = at
         self.method = method
-        self.path = target.partition("?")[0]
+        self.path = redact(target.partition("?")[0])  # a gateway may have its key in the path
         self.agent = ""
         self.why = ""
         self.status = 0

@@ -108,7 +108,7 @@ class Rewriter:
             return self._conversation(agent, headers, body)
         except Exception as error:  # noqa: BLE001 - the one broad catch: a request goes through, whatever is wrong in here
             record.fault(error, "the request was relayed as it came")
-            return Plan(raw, "a fault of ours, noted")
+            return _as_it_came(Request(agent, headers.get(route.SESSION, ""), "", body, self.clock(), self.known), "a fault of ours, noted")
 
     def status(self) -> list[dict[str, Any]]:
         """The latest conversations of all agents, newest first, as plain data."""
@@ -135,7 +135,7 @@ class Rewriter:
         request = Request(agent, headers.get(route.SESSION, ""), headers.get("user-agent", ""), body, self.clock(), self.known)
         with self.stores.use(agent) as store, self._lock(agent, request.session or request.opening()):
             conversation = boundary.find(store, request)
-            kept = chosen.flag("archive.enabled")
+            kept = chosen.flag("archive.enabled") and store.writable
             if not kept and (conversation is None or conversation.state == "announced"):
                 return Plan(body.raw, "nothing is kept now")
             if conversation is None or conversation.state == "announced":
@@ -144,7 +144,7 @@ class Rewriter:
             if conversation is None:
                 return Plan(body.raw, "excluded folder")
             if conversation.state == "plain":
-                return Plan(body.raw, conversation.reason)
+                return _as_it_came(request, conversation.reason)
             wire = boundary.compose(store, request, conversation, self._limit(chosen, body), kept=kept)
             if conversation.state == "traced":
                 try:
@@ -259,3 +259,14 @@ class Rewriter:
 def told(conversation: Conversation) -> dict[str, Any]:
     """A conversation as plain data for status."""
     return {name: getattr(conversation, name) for name in ("name", "client", "folder", "state", "reason", "requests", "tokens", "began", "last")}
+
+
+def _as_it_came(request: Request, why: str) -> Plan:
+    """The request untouched; if its thinking is refused, which may be bound to what Tenon once put in front, it is sent again without."""
+    raw = request.body.raw
+
+    def refused(status: int, answer: bytes) -> Plan | None:
+        bare, _ = boundary.without_thinking(request)
+        return Plan(bare, f"{why}; sent again without thinking") if b"thinking" in answer and bare != raw else None
+
+    return Plan(raw, why, rewritten=b'"thinking"' in raw, refused=refused)

@@ -39,7 +39,7 @@ def speak(store: Store, request: Request, conversation: Conversation, wire: Wire
         digest = request.known.digest(body.slice(number))
         ordinal = counts[digest] = counts.get(digest, -1) + 1
         place, text = known.get((digest, ordinal), (None, ""))
-        if number == last and not text and wire.instruction is None and route.is_prompt(message.value):
+        if number == last and not text and store.writable and wire.instruction is None and route.is_prompt(message.value):
             text = _memory(store, request, conversation, body.whole(number), chosen, first=not any(m.role == "assistant" for m in body.messages))
             new = (digest, ordinal) if text else None
         if text and number >= wire.skip:

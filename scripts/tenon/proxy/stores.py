@@ -8,6 +8,7 @@ import time
 from contextlib import contextmanager
 
 from tenon.base import paths
+from tenon.base.errors import TenonError
 from tenon.store import db
 
 TYPE_CHECKING = False
@@ -29,9 +30,9 @@ class Stores:
 
     @contextmanager
     def use(self, agent: str) -> Iterator[Store]:
-        """The agent's store, writable, on this version's schema. Raises TenonError as `db.open_store` does."""
+        """The agent's store on this version's schema; for reading only where it cannot be written. Raises TenonError as `db.open_store` does."""
         path = paths.store_path(agent)
-        store = self._take(path) or db.open_store(path, busy_s=BUSY_S)
+        store = self._take(path) or _opened(path)
         try:
             yield store
         except BaseException:
@@ -62,10 +63,19 @@ class Stores:
     def _give(self, path: str, store: Store) -> None:
         file = _file(path)
         with self._lock:
-            if file is not None:
+            if file is not None and store.writable:
                 self._idle.append((path, store, file, time.monotonic()))
                 return
         store.close()
+
+
+def _opened(path: str) -> Store:
+    try:
+        return db.open_store(path, busy_s=BUSY_S)
+    except TenonError:
+        if not db.exists(path):
+            raise
+        return db.open_reader(path)  # a full disk: what stands in front of a conversation can still be read
 
 
 def _file(path: str) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tenon.base.redact import redact
 from tenon.base.text import clean, cut
 from tenon.store import forgotten, messages
-from tenon.store.epochs import Epoch, add_addition, add_epoch, add_piece, additions, copy_epochs, epochs, piece_messages, piece_tokens
+from tenon.store.epochs import Epoch, add_addition, add_epoch, add_piece, additions, copy_epochs, epochs, front_tokens, piece_messages, piece_tokens
 from tenon.store.messages import altered, redacted
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 __all__ = [
-    "Conversation", "Epoch", "add_addition", "add_epoch", "add_piece", "additions", "altered", "announce", "begin", "bypass", "compacting", "copy_epochs", "epochs", "find", "leave_alone", "like",
+    "Conversation", "Epoch", "add_addition", "add_epoch", "add_piece", "additions", "altered", "announce", "begin", "begun_with", "bypass", "compacting", "copy_epochs", "epochs", "find", "front_tokens", "leave_alone", "like",
     "listed", "piece_messages", "piece_tokens", "prune", "redacted", "remember_sent", "sent", "sent_digests", "set_trace_start", "touch", "trace_start",
 ]  # fmt: skip
 
@@ -35,7 +35,7 @@ BY_NAME = f"SELECT {COLUMNS} FROM conversation c WHERE c.name = ?"
 BY_ID = f"SELECT {COLUMNS} FROM conversation c WHERE c.id = ?"
 LATEST = f"SELECT {COLUMNS} FROM conversation c WHERE c.state <> 'announced' ORDER BY c.last DESC, c.id DESC LIMIT ?"
 BEGUN_WITH = (
-    f"SELECT {COLUMNS} FROM sent s JOIN conversation c ON c.id = s.conversation WHERE s.digest = ? AND s.place = 0 ORDER BY c.last DESC, c.id DESC LIMIT 1"
+    f"SELECT {COLUMNS} FROM sent s JOIN conversation c ON c.id = s.conversation WHERE s.digest = ? AND s.place = 0 ORDER BY c.last DESC, c.id DESC LIMIT ?"
 )
 ADD = (
     "INSERT OR IGNORE INTO conversation (name, client, folder, repository, began, last, state, reason) VALUES (:name, :client, :folder, :repository, :now, :now, "
@@ -226,8 +226,7 @@ def like(store: Store, digests: Sequence[str]) -> Conversation | None:
     its beginning: a client may have dropped its oldest messages, or have changed the first one.
     """
     if len(digests) == 1:
-        row = store.one(BEGUN_WITH, (digests[0],))
-        return None if row is None else Conversation(row)
+        return next(iter(begun_with(store, digests[0], 1)), None)
     places: dict[str, list[int]] = {}
     for number, digest in enumerate(digests):
         places.setdefault(digest, []).append(number)
@@ -247,6 +246,11 @@ def like(store: Store, digests: Sequence[str]) -> Conversation | None:
     best = max(most.values(), default=0)
     rows = [row for number in most if most[number] == best and (row := store.one(BY_ID, (number,))) is not None]
     return max(map(Conversation, rows), key=lambda found: (found.last, found.id), default=None)
+
+
+def begun_with(store: Store, digest: str, limit: int = 20) -> list[Conversation]:
+    """The latest conversations that began with this message, newest first."""
+    return [Conversation(row) for row in store.rows(BEGUN_WITH, (digest, limit))]
 
 
 def prune(store: Store, now: float) -> None:

@@ -9,7 +9,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tenon.wire.body import Body
 
@@ -49,16 +49,21 @@ def unsuited(body: Body, claude: bool) -> str:
     return ""
 
 
-def folders(body: Body) -> list[str]:
-    """Every folder that is named as a working directory in front of the conversation; the last one is what Claude Code itself says.
+def folders(body: Body) -> tuple[str, list[str]]:
+    """The folder that Claude Code says it works in, «» when it says none, and every folder that is named as one at the beginning.
 
-    A project's file or the user's words may name others, so whoever leaves a folder out leaves out a request with any of them.
+    A project's file or the user's words may name others: they never decide what a request belongs to, but whoever leaves a
+    folder out leaves out a request with any of them.
     """
-    found: list[str] = []
     beginning = [body.whole(number) for number in range(min(LOOKED_AT, len(body.messages)))]
-    said = [message.get("content") for message in beginning if message.get("role") == "user"]
-    environment = [message.get("content") for message in beginning if message.get("role") == "system"]
-    for place in [*said, body.field("system"), *environment]:
+    said = _named(message.get("content") for message in beginning if message.get("role") == "user")
+    own = _named([body.field("system"), *(message.get("content") for message in beginning if message.get("role") == "system")])
+    return own[-1] if own else "", [*said, *own]
+
+
+def _named(places: Iterable[object]) -> list[str]:
+    found: list[str] = []
+    for place in places:
         for block in place if isinstance(place, list) else [{"text": place}]:
             text = block.get("text") if isinstance(block, dict) else None
             if isinstance(text, str):
