@@ -52,14 +52,25 @@ def _is_unserved(now: float) -> bool:
         with open(os.path.join(home, "proxy.json"), encoding="utf-8") as file:
             if now - os.fstat(file.fileno()).st_mtime <= STALE_S:
                 found = parse(file.read())
-                if os.name == "posix" and isinstance(found, dict) and isinstance(found.get("pid"), int):
-                    os.kill(found["pid"], 0)
+                pid = found.get("pid") if isinstance(found, dict) else None
+                if os.name == "posix" and isinstance(pid, int):
+                    os.kill(pid, 0)
+                    return _is_zombie(pid)
                 return False
     except PermissionError:
         return False
     except OSError:
         pass
     return once or not os.path.exists(os.path.join(home, "proxy-direct"))
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether the process has ended and nobody has taken notice, as in a container whose first process never does."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read(4096).rpartition(b")")[2].split()[:1] == [b"Z"]
+    except OSError:
+        return False  # a system without /proc
 
 
 def _looked_up(event: dict[str, Any]) -> Answer | None:

@@ -137,6 +137,19 @@ def test_a_process_that_is_gone_is_not_waited_for(fire, on, port) -> None:
     assert daemon.running() is not None
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no /proc to ask")
+def test_a_process_that_has_ended_unnoticed_is_not_waited_for(fire, on, port) -> None:
+    """A zombie has a number and serves nobody."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as zombie:
+        while b" Z " not in Path(f"/proc/{zombie.pid}/stat").read_bytes():
+            pass
+        Path(daemon.state_path()).write_text(json.dumps({"pid": zombie.pid, "port": port}), encoding="utf-8")
+        fire("UserPromptSubmit", prompt="who may restart the staging database?")
+        found = daemon.running()
+    assert found is not None
+    assert port == found.port
+
+
 def test_a_prompt_steps_around_what_cannot_start(fire, on, port) -> None:
     """Also a slash command's or a short one, which is looked up nowhere."""
     with ports.Stranger(port):
