@@ -104,7 +104,17 @@ def main() -> int:
     """Prints a table per script, the one about compactions, and the ratios."""
     wanted = sys.argv[1:] or list(WAYS)
     with ProcessPoolExecutor(max_workers=2) as pool:
-        started = [(script, {way: pool.submit(play, script, way) for way in script.ways if way in wanted}) for script in scripts()]
+        direct: dict[object, Future[Bill]] = {}  # which is the same whatever past there is
+
+        def submitted(script: Script, way: str) -> Future[Bill]:
+            if way != "direct":
+                return pool.submit(play, script, way)
+            played = script.model, script.compact_after, script.pauses_after
+            if played not in direct:
+                direct[played] = pool.submit(play, script, way)
+            return direct[played]
+
+        started = [(script, {way: submitted(script, way) for way in script.ways if way in wanted}) for script in scripts()]
         found = [(script, table(script, ways) if script.model == sessions.MODEL else results(ways)) for script, ways in started]
     compacted = [(script, bills["direct"], bills["tenon"]) for script, bills in found if script.compact_after >= 0 and {"direct", "tenon"} <= set(bills)]
     if compacted:

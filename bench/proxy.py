@@ -200,24 +200,19 @@ def streams(direct: str, through: str) -> list[float]:
     """How many times as long the paced streams take: medians of pairs."""
     lines = [Line(url, "50000000-1111-4111-8111-111111111111", 10_000) for url in (direct, through)]
     print(
-        f"one stream, medians of {STREAM_PAIRS} pairs      direct      proxy   takes longer   on their way, ms, median and 99th percentile: direct            proxy"
+        f"one stream, medians of {STREAM_PAIRS} pairs       direct      proxy   takes longer   an event is on its way, ms, median (99th): direct         proxy"
     )
     slower: list[float] = []
     for name, rate in RATES.items():
         burst = max(1, round(rate * BURST_S / EVENT_BYTES))
         taken, late = streamed(lines, STREAM_PAIRS, events=round(PACED_S / BURST_S) * burst, gap_s=BURST_S, burst=burst)
         slower.append(taken[1] / taken[0])
-        ways = [statistics.quantiles(of, n=100) for of in late]
-        print(
-            f"  {name:>9}, {rate // EVENT_BYTES:>6,} events/s {taken[0]:9.3f} s {taken[1]:8.3f} s {slower[-1]:13.3f}  "
-            + " ".join(
-                f"{cut[49] * 1000:52.2f} {cut[98] * 1000:6.2f}" if number == 0 else f"{cut[49] * 1000:9.2f} {cut[98] * 1000:6.2f}"
-                for number, cut in enumerate(ways)
-            )
-        )
+        ways = " ".join(f"{cut[49] * 1000:9.2f} ({cut[98] * 1000:5.1f})" for cut in (statistics.quantiles(of, n=100) for of in late))
+        print(f"  {f'{name}, {rate // EVENT_BYTES:,} events/s':27}{taken[0]:9.3f} s {taken[1]:8.3f} s {slower[-1]:13.3f}  {'':37}{ways}")
     for name, (size, pairs) in SATURATED.items():
         taken, _ = streamed(lines, pairs, events=size // EVENT_BYTES)
-        print(f"  saturated, {name:>6} in all {size / 1e6 / taken[0]:8.1f} MB/s {size / 1e6 / taken[1]:5.1f} MB/s {taken[1] / taken[0]:10.3f}")
+        speeds = ", ".join(f"{size / 1e6 / seconds:.0f} MB/s" for seconds in taken)
+        print(f"  {'saturated, ' + name:27}{taken[0]:9.3f} s {taken[1]:8.3f} s {taken[1] / taken[0]:13.3f}  {speeds}, from the request to the end")
     for line in lines:
         line.close()
     return slower
@@ -231,10 +226,9 @@ def streamed(lines: list[Line], pairs: int, **wanted: float) -> tuple[list[float
         for number in (0, 1) if pair % 2 else (1, 0):
             raw = lines[number].raw()
             time.sleep(SETTLE_S)
-            answer = lines[number].request(raw, **wanted)
             came: list[tuple[float, bytes]] = []
             began = time.perf_counter()
-            for data in parts(answer):
+            for data in parts(lines[number].request(raw, **wanted)):
                 came.append((time.monotonic(), data))
             taken[number].append(time.perf_counter() - began)
             late[number] += [now - float(stamp) for now, data in came for stamp in STAMP.findall(data)]

@@ -1,4 +1,4 @@
-"""Ports of this machine for a test: one that is free, and a program that is not Tenon's on one."""
+"""Ports of this machine for a test: one that is free, and programs that are not Tenon's on one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,26 @@ class Stranger:
                 return
             with client:
                 try:
-                    client.recv(65536)
-                    client.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                    self.answer(client)
                 except OSError:
                     pass  # it left
+
+    def answer(self, client: socket.socket) -> None:
+        """What it says."""
+        client.recv(65536)
+        client.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+
+class Thief(Stranger):
+    """A program that took the port of a proxy that died and answers everything as that would, but for the proof; `heard` is what it was sent."""
+
+    def __init__(self, port: int = 0, *more: str) -> None:
+        super().__init__(port)
+        self.heard: list[bytes] = []
+        self.more = more
+
+    def answer(self, client: socket.socket) -> None:
+        """A status of nothing, with more headers."""
+        self.heard.append(client.recv(65536))
+        lines = ["HTTP/1.1 200 OK", "Content-Type: application/json", "Content-Length: 2", *self.more, "Connection: close", "", ""]
+        client.sendall("\r\n".join(lines).encode("ascii") + b"{}")

@@ -290,7 +290,7 @@ def test_images_are_the_newest_few() -> None:
 
 def test_images_of_many_megabytes_leave_too() -> None:
     """A request has a bound, and the conversation its own images."""
-    huge = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 5_000_000}}
+    huge = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA[:60] + "A" * 5_000_000}}
     made = compose((session(), [turn(1, "user", "prompt", huge, huge, "look"), turn(2, "assistant", "reply", "y")]))
     assert 1 == made.images
     assert sum(map(len, made.messages)) < 6_000_000

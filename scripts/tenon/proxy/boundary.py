@@ -103,7 +103,7 @@ def _trace(store: Store, request: Request, repository: int | None, chosen: Setti
         made = composed(0, size // 2)
     if full or not start:
         conversations.set_trace_start(store, key, made.oldest)
-    return [conversations.add_piece(store, made.messages, made.tokens, made.images)] if made.messages else []
+    return [conversations.add_piece(store, made.messages, made.tokens, made.images, archived=True)] if made.messages else []
 
 
 def compose(store: Store, request: Request, conversation: Conversation, most: int, *, kept: bool = True) -> Wire:

@@ -144,7 +144,9 @@ class Rewriter:
             if conversation is None:
                 return Plan(body.raw, "excluded folder")
             if conversation.state == "plain":
-                return _as_it_came(request, conversation.reason)
+                return self._plain(request, conversation)
+            if conversation.folder and paths.lies_in(conversation.folder, chosen.names("archive.exclude")):
+                kept = False  # excluded since it began: its prefix stays, and nothing more is kept
             wire = boundary.compose(store, request, conversation, self._limit(chosen, body), kept=kept)
             if conversation.state == "traced":
                 try:
@@ -155,6 +157,15 @@ class Rewriter:
                 # The compaction's answer is the client's; what it is about is noted before the next request can come.
                 boundary.remember(store, request, conversation, wire, None)
         return self._planned(request, conversation, wire, kept)
+
+    def _plain(self, request: Request, conversation: Conversation) -> Plan:
+        """A conversation that is left alone. What was thought behind another agent's prefix is refused once, and stays out from then on."""
+
+        def accepted(status: int, reader: Reader) -> None:
+            if status == 200:
+                self._bypass(request, conversation, conversation.reason, len(request.body.messages))
+
+        return _as_it_came(request, conversation.reason, accepted)
 
     def _owner(self, agent: str, session: str) -> str:
         """The agent that a session's hooks have told it to, where that is another one than the address says."""
@@ -261,12 +272,12 @@ def told(conversation: Conversation) -> dict[str, Any]:
     return {name: getattr(conversation, name) for name in ("name", "client", "folder", "state", "reason", "requests", "tokens", "began", "last")}
 
 
-def _as_it_came(request: Request, why: str) -> Plan:
+def _as_it_came(request: Request, why: str, accepted: Callable[[int, Reader], None] | None = None) -> Plan:
     """The request untouched; if its thinking is refused, which may be bound to what Tenon once put in front, it is sent again without."""
     raw = request.body.raw
 
     def refused(status: int, answer: bytes) -> Plan | None:
         bare, _ = boundary.without_thinking(request)
-        return Plan(bare, f"{why}; sent again without thinking") if b"thinking" in answer and bare != raw else None
+        return Plan(bare, f"{why}; sent again without thinking", answered=accepted) if b"thinking" in answer and bare != raw else None
 
     return Plan(raw, why, rewritten=b'"thinking"' in raw, refused=refused)

@@ -83,12 +83,12 @@ def copy_epochs(store: Store, source: Conversation, target: Conversation) -> boo
     return True
 
 
-def add_piece(store: Store, given: Sequence[bytes], tokens: int, images: int) -> int:
+def add_piece(store: Store, given: Sequence[bytes], tokens: int, images: int, *, archived: bool = False) -> int:
     """The number of the piece with these messages, redacted and without what was forgotten; the same content is the same piece.
 
-    Send what `piece_messages` gives, never what was given here. Add the epoch that it is for in the same transaction.
+    `archived` says that they come from the archive, which is redacted. Send what `piece_messages` gives, never what was given here. Add the epoch that it is for in the same transaction.
     """
-    bare = [messages.redacted(message) for message in given]
+    bare = list(given) if archived else [messages.redacted(message) for message in given]
     with store.transaction():
         gone = forgotten.known(store)
         kept = [messages.allowed(message, gone) for message in bare]
@@ -117,6 +117,12 @@ def piece_messages(store: Store, pieces: Sequence[int]) -> list[bytes] | None:
 def piece_tokens(store: Store, pieces: Sequence[int]) -> int:
     """The estimated tokens of the pieces together."""
     return sum(int(store.value(PIECE_TOKENS, (piece,)) or 0) for piece in pieces)
+
+
+def front_tokens(store: Store, conversation: Conversation) -> tuple[int, int]:
+    """The estimated tokens of past sessions that the conversation began with, and of all that stands in front of its own messages now."""
+    found = epochs(store, conversation)
+    return (piece_tokens(store, found[-1].pieces), piece_tokens(store, found[0].pieces)) if found else (0, 0)
 
 
 def additions(store: Store, conversation: Conversation) -> dict[tuple[str, int], tuple[int, str]]:

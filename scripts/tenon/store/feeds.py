@@ -7,7 +7,7 @@ import os
 from tenon.base import paths
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
-from tenon.store import db
+from tenon.store import db, deleted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ SET_FEED = "INSERT OR REPLACE INTO feed (path, offset, file, left_out, read, bef
 BEGAN = "SELECT value FROM meta WHERE name = 'began'"
 CLAIM = "INSERT OR IGNORE INTO feed (path, offset, file, read) VALUES (?, 0, '', ?)"
 KNOWN = "SELECT 1 FROM feed WHERE path = ?"
+ALL = "SELECT path, offset FROM feed"
 LEFT_OUT = "SELECT path, left_out FROM feed WHERE left_out > 0 ORDER BY path"
 
 
@@ -67,6 +68,17 @@ def of_others(store: Store, files: Iterable[str]) -> set[str]:
         except (TenonError, sqlite.Error):
             continue  # a damaged store claims nothing
     return found
+
+
+def of_deleted(store: Store, files: Iterable[str]) -> set[str]:
+    """Those of the transcripts that a deleted agent had, and this one does not know. Raises TenonError when that cannot be seen."""
+    held = deleted.sizes()
+    return {path for path in files if deleted.hashed(path) in held and store.value(KNOWN, (path,)) is None} if held else set()
+
+
+def read_so_far(store: Store) -> dict[str, int]:
+    """All transcripts that the store knows, and how much of each was read, in bytes."""
+    return {str(path): int(offset) for path, offset in store.rows(ALL)}
 
 
 def left_out(store: Store) -> list[tuple[str, int]]:

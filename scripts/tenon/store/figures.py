@@ -21,7 +21,7 @@ CONVERSATIONS = "SELECT (SELECT count(*) FROM conversation WHERE state <> 'annou
 
 
 class Figures:
-    """How much there is of each: live memories per tier, those that faded, and the archive."""
+    """How much there is of each: live memories per tier, those that faded, and the archive; a turn is a prompt, an answer, a thought, a tool call or its result."""
 
     __slots__ = ("short", "long", "faded", "superseded", "sessions", "turns")
 

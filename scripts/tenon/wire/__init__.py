@@ -30,6 +30,9 @@ From the bottom up:
     identity    the digest of a message, the anchor of many
     edit        the list cut and joined; a message with a marker, without markers, without thinking, with a text more
     stream      the answer, rebuilt from its events while it passes
+    blocks      calls and their results, prompts, system entries: the order that the API wants
+    picture     how large an image is
+    telling     one past exchange as messages
     trace       past sessions as messages
     compaction  the client's own compaction, recognised and undone
     budget      how much fits, and what leaves when it does not

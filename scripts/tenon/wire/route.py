@@ -40,6 +40,10 @@ def unsuited(body: Body, claude: bool) -> str:
         return "thread held by the server"
     if "compaction" in body.spans or any(_has(message.value, "compaction") for message in messages):
         return "compacted by the server"
+    management = body.field("context_management")
+    edits = management.get("edits") if isinstance(management, dict) else None
+    if isinstance(edits, list) and any(str(each.get("type")).startswith("compact") for each in edits if isinstance(each, dict)):
+        return "compacted by the server"  # what stands in front would count for its trigger
     if claude:
         if not body.field("tools"):
             return "side request"

@@ -11,6 +11,7 @@ import re
 from tenon.base.text import clean, cut
 from tenon.wire.blocks import NO_ANSWER, NO_PICTURE, NO_RESULT, text
 from tenon.wire.budget import weight
+from tenon.wire.picture import longest_side
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ CALLS_LEFT = "[{} tool call{} of this exchange left out; archive id {}: memory_a
 SHORTENED = "\n[… {} characters left out; archive id {}: memory_archive, action turn, everywhere true, shows all …]\n"
 BRIEF_CHARS = 400  # of a result in the brief form
 NAME_CHARS = 60
+LARGEST_SIDE = 2000  # pixels: what the API takes when there are more than 20 images, which may be the client's own
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 # Results as long as wanted; results brief; prompt and last answer alone, shortened too.
@@ -199,7 +201,7 @@ class Telling:
                 inner = block.get("content")
                 for each in reversed([block, *(_objects(inner) if isinstance(inner, list) and block.get("type") == "tool_result" else [])]):
                     size = _encoded(each)
-                    if not size or len(kept) >= most or size > most_bytes:
+                    if not size or len(kept) >= most or size > most_bytes or not 0 < longest_side(each["source"]["data"]) <= LARGEST_SIDE:
                         continue
                     kept.add(id(each))
                     most_bytes -= size
