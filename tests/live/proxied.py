@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tenon.wire import body as bodies
+from tenon.world import proof
 from tests.fakes.claude_code import API_KEY, ClaudeCode
 from tests.fakes.conversation import THINKING, Block, blocks_of, unmarked
 from tests.fakes.door import RecordedRequest
@@ -24,7 +24,7 @@ from tests.fakes.messages_api import MessagesApi
 from tests.fakes.replies import is_title
 from tests.fakes.signatures import trimmed
 from tests.live.conftest import FOUND
-from tests.live.user import ROOT, Session, User, furnish, quoting, strings, until
+from tests.live.user import Session, User, furnish, quoting, until
 
 AGENT = "x-claude-code-agent-id"
 SESSION = "x-claude-code-session-id"
@@ -177,15 +177,15 @@ class Proxy:
         """Whether this process has said where it is and answers there."""
         try:
             return self.process is not None and self.status()["pid"] == self.process.pid
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, HTTPException):
             return False
 
     def status(self) -> dict[str, Any]:
         """What it says of itself."""
         token = json.loads((self.memory / "proxy.json").read_text(encoding="utf-8"))["token"]
-        asked = urllib.request.Request(f"http://127.0.0.1:{self.port}/_tenon/status", headers={"Authorization": f"Bearer {token}"})
-        with urllib.request.urlopen(asked, timeout=5) as answer:
-            told: dict[str, Any] = json.loads(answer.read())
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=5)) as door:
+            door.request("GET", "/_tenon/status", headers=proof.headers(token, proof.nonce(), self.port, "GET", "/_tenon/status"))
+            told: dict[str, Any] = json.loads(door.getresponse().read())
         return told
 
     def end(self, how: int = signal.SIGTERM) -> None:
@@ -210,6 +210,7 @@ class Proxied(User):
         self.tee = tee
         self.refusing = ""
         self.anew = False  # whether a conversation may change its beginning: something was forgotten, the budget was reached
+        self.hooks = True  # they put memory into prompts, so that the proxy must not
         self.model = MODEL
 
     def says(self, prompt: str, *args: str, env: dict[str, str] | None = None, folder: Path | None = None) -> Session:
@@ -272,6 +273,7 @@ def behaved(user: Proxied) -> None:
     unexpected = [said for said in user.refusals() if not user.refusing or user.refusing not in said]
     assert [] == unexpected, user.problems()
     assert "fault of ours" not in user.proxy.log(), user.problems()
+    assert not user.hooks or "memory added" not in user.proxy.log(), user.problems()
     for session in {str(request.headers[SESSION]) for request in user.api.messages() if request.headers[SESSION]}:
         arrived, sent = mains(user.api, session), user.client(session)
         if not user.refusing:
@@ -334,8 +336,6 @@ def marked(value: object) -> int:
 
 def listed(raw: bytes) -> bytes:
     """The bytes of a request's messages, without the brackets round them: everything else is printed around them."""
-    from tenon.wire import body as bodies
-
     found = bodies.parse(raw)
     return raw[found.opening : found.closing]
 

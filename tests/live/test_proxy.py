@@ -48,7 +48,8 @@ def test_a_session_in_another_folder_begins_with_what_was_said_before(user: Prox
 
     assert [] == before(user, first)
     (line, words), (answer,) = said(front, "user"), said(front, "assistant")
-    assert line.startswith("— session of ") and "a prøject" in line
+    assert line.startswith("— session of ")
+    assert "a prøject" in line
     assert f"{FACT} {PELICANS}" == words
     assert "result: seven pelicans" == answer
     blocks = [block for message in front for block in message["content"] if isinstance(block, dict)]
@@ -60,7 +61,6 @@ def test_a_session_in_another_folder_begins_with_what_was_said_before(user: Prox
     assert ["user", "assistant"] == [front[0]["role"], front[-1]["role"]]
     assert QUESTION in json.dumps(second.requests[0].body["messages"][len(front)])
     assert marked(second.requests[0].body) <= 4
-    assert "memory added" not in user.proxy.log()  # the hooks have seen to that
 
 
 def test_the_scope_can_be_the_repository(user: Proxied) -> None:
@@ -224,6 +224,23 @@ def test_a_refusal_of_what_was_rewritten_costs_the_user_nothing(user: Proxied) -
     assert "made up: no past sessions, please" in row["reason"]
 
 
+def test_a_turn_without_the_proxy_costs_no_answer(user: Proxied) -> None:
+    """Thinking that was had behind the past is refused without it, and the other way round: each time the turn goes on without."""
+    user.says(FACT)
+    user.refusing = "bound to a different conversation"
+    first = user.says("good morning to you")
+    beside = user.says("bridges, please", "--continue", env={"ANTHROPIC_BASE_URL": user.api.url})
+    third = user.says("tunnels, please", "--continue")
+    fourth = user.says("and good night", "--continue")
+
+    sessions = (first, beside, third, fourth)
+    assert [f"heard: {words}" for words in ("good morning to you", "bridges, please", "tunnels, please", "and good night")] == [
+        s.output.strip() for s in sessions
+    ]
+    assert 1 == len({session.id for session in sessions})
+    assert [200] == [request.status for request in fourth.requests]
+
+
 def test_two_sessions_at_once_do_not_see_each_other(user: Proxied, tmp_path: Path) -> None:
     """Both begin with what was there before, and each keeps to itself."""
     user.says(FACT)
@@ -382,3 +399,19 @@ def test_a_background_agent_reports_to_its_conversation(user: Proxied) -> None:
 
     assert "heard: count the zebras" in told(mains(user.api, session.id)[-1])
     assert all(FACT in said(past(*pair), "user") for pair in zip(mains(user.api, session.id), user.client(session.id)))
+
+
+def test_a_session_without_hooks_is_told_by_the_proxy(user: Proxied) -> None:
+    """Where hooks are switched off: the past is in front, memory is put into the prompt once and stays there."""
+    user.hooks = False
+    hookless = ("--settings", '{"disableAllHooks": true}', "--strict-mcp-config")
+    user.says(FACT)
+    first = user.says(QUESTION, *hookless)
+    second = user.says("and then?", "--continue", *hookless)
+
+    assert FACT in said(first.requests[0].body["messages"], "user")
+    told_once = [[words for words in said(session.requests[0].body["messages"], "user") if "<tenon-memory>" in words] for session in (first, second)]
+    assert told_once[0]
+    assert told_once[0] == told_once[1][: len(told_once[0])]
+    assert "memory added" in user.proxy.log()
+    assert 1 == len(thoughts(second.requests[0]))

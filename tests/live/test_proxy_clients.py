@@ -40,6 +40,8 @@ class Client:
         self.streaming = streaming
         self.sdk = anthropic.Anthropic(api_key=API_KEY, base_url=f"{tee.url}/agent/work", max_retries=0)
         self.messages: list[Any] = []
+        self.tools = [LOOK]
+        self.refusing = ""  # what the fake may have refused
 
     def begins(self) -> None:
         """A new conversation."""
@@ -48,7 +50,7 @@ class Client:
     def says(self, content: Any) -> RecordedRequest:
         """What arrived for a prompt, or for tool results; the answer is added to the conversation as the SDK gave it."""
         self.messages.append({"role": "user", "content": content})
-        given = {"model": MODEL, "max_tokens": 1000, "messages": self.messages, "tools": [LOOK], "thinking": {"type": "adaptive"}}
+        given = {"model": MODEL, "max_tokens": 1000, "messages": self.messages, "tools": self.tools, "thinking": {"type": "adaptive"}}
         if self.streaming:
             with self.sdk.messages.stream(**given) as stream:
                 answer = stream.get_final_message()
@@ -87,7 +89,7 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Client]:
             client = Client(api, proxy, tee, request.param)
             with client.sdk:
                 yield client
-            assert [] == [seen.error for seen in api.requests if seen.error]
+            assert [] == [seen.error for seen in api.requests if seen.error and not (client.refusing and client.refusing in seen.error)]
             assert "fault of ours" not in proxy.log()
         finally:
             tee.close()
@@ -146,7 +148,7 @@ def test_every_turn_is_archived_once(client: Client) -> None:
     assert 2 == len(thoughts(third))
     turns = [turn for turn in client.kept(9) if not turn.startswith("thinking")]
     assert ["prompt", "call", "result", "reply", "prompt", "reply"] == [turn.split()[0] for turn in turns]
-    assert "the zebras" in turns[1] and "four zebras" in turns[2] and "result: four zebras" in turns[3]
+    assert [True, True, True] == [words in turn for words, turn in zip(("the zebras", "four zebras", "result: four zebras"), turns[1:])]
 
     client.begins()
     again = client.says("what did we look at?")
@@ -159,9 +161,8 @@ def test_a_torn_stream_is_torn_for_the_client_and_not_archived(client: Client) -
     client.says(FACT)
     before = client.kept(2)
     client.api.script = lambda request: reply(text("this breaks off in the middle"), cut=3)
-    with pytest.raises(Exception, match=".") as torn:
+    with pytest.raises(Exception, match=r"(?i)connection"):
         client.says("good morning to you")
-    assert not isinstance(torn.value, AssertionError)
     client.messages.pop()
     client.api.script = obey
     later = client.says("good morning to you")
@@ -186,3 +187,20 @@ def test_a_killed_proxy_goes_on_with_the_same_bytes(client: Client) -> None:
     assert FACT in said(first.body["messages"], "user")
     assert grows(first, second)
     assert 1 == len(thoughts(second))
+
+
+def test_thinking_that_no_longer_holds_is_left_out_for_good(client: Client) -> None:
+    """Here because a tool has come: one refusal, which the client does not see, and none on the requests that follow."""
+    client.says(FACT)
+    client.kept(2)
+    client.begins()
+    client.says(QUESTION)
+    client.refusing = "The `tools` differ"
+    client.tools = [LOOK, {**LOOK, "name": "listen"}]
+    second = client.says("and then?")
+    third = client.says("and after that?")
+
+    assert 1 == len([seen for seen in client.api.requests if seen.error])
+    assert [0, 1] == [len(thoughts(request)) for request in (second, third)]
+    assert FACT in said(third.body["messages"], "user")
+    assert grows(second, third)

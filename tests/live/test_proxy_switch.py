@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tenon.world import daemon
 from tests.fakes import ports
+from tests.fakes.claude_code import API_KEY
 from tests.fakes.terminal import Terminal, has_tmux
 from tests.live.user import User, until
 
@@ -114,6 +116,19 @@ def test_a_displaced_proxy_costs_seconds_and_no_answer(proxied: Proxied) -> None
         assert ("heard: good noon", "direct") == proxied.asks("good noon")
     assert ("heard: good evening", "through") == proxied.asks("good evening")
     assert f"http://127.0.0.1:{proxied.port}" == proxied.url
+
+
+def test_a_thief_of_a_dead_proxy_s_port_gets_no_request(proxied: Proxied) -> None:
+    """It answers as the proxy did; the session goes directly, with its credentials."""
+    token = json.loads((proxied.user.memory / "proxy.json").read_text(encoding="utf-8"))["token"]
+    proxied.kill()
+    until(lambda: not daemon.is_taken(proxied.port), 5)
+    with ports.Thief(proxied.port) as thief:
+        assert ("heard: good morning", "direct") == proxied.asks("good morning")
+        assert proxied.user.api.url == proxied.url
+
+    heard = b"".join(thief.heard).lower()
+    assert [False] * 4 == [word.lower().encode() in heard for word in (token, API_KEY, "x-api-key", "good morning")]
 
 
 @pytest.mark.parametrize("how", ["uninstall", "disable"])

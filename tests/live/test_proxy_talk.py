@@ -34,11 +34,14 @@ def user(version: str, plugin: Path, template: Path, tmp_path: Path) -> Iterator
 
 
 class Talk:
-    """A user at a terminal; use it as a context manager. `env` is laid over the environment."""
+    """A user at a terminal; use it as a context manager. `env` is laid over the environment.
+
+    Without tool servers: 2.1.197 does not wait for them in a terminal, and thinking is bound to the tools that were there.
+    """
 
     def __init__(self, user: Proxied, **env: str) -> None:
         self.user = user
-        command = [str(user.claude.binary), "--model", user.model, "--allowedTools", "Bash"]
+        command = [str(user.claude.binary), "--model", user.model, "--strict-mcp-config", "--allowedTools", "Bash"]
         self.terminal = Terminal(command, user.claude.project, {**user.claude.env, **env})
 
     def __enter__(self) -> Talk:
@@ -65,7 +68,14 @@ class Talk:
     def empties(self, words: str) -> None:
         """Empties the input once the words stand in it."""
         assert until(lambda: words in self.terminal.left_over()), self.shown()
-        assert until(lambda: not self.terminal.left_over() or self.terminal.keys("C-e", "C-u")), self.shown()
+        assert until(self.is_empty), self.shown()
+
+    def is_empty(self) -> bool:
+        """Whether nothing stands in the input; takes out what does, which may come late."""
+        if not self.terminal.left_over():
+            return True
+        self.terminal.keys("C-e", "C-u")
+        return False
 
     def shown(self) -> str:
         """What stands on the screen now."""
@@ -76,6 +86,11 @@ def pair(user: Proxied, request: RecordedRequest) -> tuple[RecordedRequest, Sent
     """A request that arrived and what the client had sent for it."""
     session = str(request.headers["X-Claude-Code-Session-Id"])
     return request, user.client(session)[mains(user.api, session).index(request)]
+
+
+def read(request: RecordedRequest) -> int:
+    """How many tokens came from the prompt cache."""
+    return int((request.usage or {})["cache_read_input_tokens"])
 
 
 def follows(earlier: RecordedRequest, later: RecordedRequest, answer: str) -> bool:
@@ -100,6 +115,7 @@ def test_a_compaction_loses_nothing_twice(user: Proxied) -> None:
             assert follows(last, after, answer)
             assert follows(after, further, f"heard: {number} bridges, please")
             assert SUMMARY not in json.dumps([after.body["messages"], further.body["messages"]])
+            assert read(after) > 0.9 * sum(map(int, (last.usage or {}).get("cache_creation", {}).values())) + 0.9 * read(last)
             assert thoughts(last) == thoughts(after)[: len(thoughts(last))]
             assert [len(thoughts(last)) + 1, len(thoughts(last)) + 2] == [len(thoughts(after)), len(thoughts(further))]
             last, answer = further, f"heard: {number} tunnels, please"
@@ -153,6 +169,7 @@ def test_a_rewound_conversation_goes_on_from_there(user: Proxied) -> None:
         first = talk.says("good morning to you, my dear machine")
         second = talk.says("let us talk about bridges")
         rewind(talk)
+        assert until(lambda: "heard: let us talk about bridges" not in talk.shown())
         talk.empties("bridges")  # what was typed then is offered again
         rewound = talk.says("let us talk about tunnels instead")
 

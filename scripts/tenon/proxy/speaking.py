@@ -30,7 +30,8 @@ def speak(store: Store, request: Request, conversation: Conversation, wire: Wire
         return
     known = conversations.additions(store, conversation)
     body = request.body
-    last = len(body.messages) - 1
+    # Claude Code puts entries of its own behind a prompt.
+    last = next((number for number in range(len(body.messages) - 1, -1, -1) if body.messages[number].role != "system"), -1)
     counts: dict[str, int] = {}
     new: tuple[str, int] | None = None
     for number, message in enumerate(body.messages):

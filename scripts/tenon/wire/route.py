@@ -82,13 +82,13 @@ def thinks_adaptively(body: Body) -> bool:
 
 
 def is_prompt(value: object) -> bool:
-    """Whether a message is a user's own words, at least in part: not tool results alone."""
+    """Whether a message is a user's own words: no tool results, also none with a reminder beside them."""
     if not isinstance(value, dict) or value.get("role") != "user":
         return False
     content = value.get("content")
     if isinstance(content, str):
         return True
-    return isinstance(content, list) and any(isinstance(block, dict) and block.get("type") != "tool_result" for block in content)
+    return isinstance(content, list) and bool(content) and not _has(value, "tool_result")
 
 
 def newest_prompt(body: Body, least: int) -> int:
