@@ -10,6 +10,7 @@ from typing import Any
 
 from tenon.proxy.server import Proxy
 from tenon.wire.stream import Reader
+from tenon.world import proof
 from tenon.world.upstream import Upstream
 
 
@@ -103,6 +104,12 @@ class Pipe:
                 return file.read().splitlines()
         except FileNotFoundError:
             return []
+
+
+def proven(pipe: Pipe, method: str, target: str, token: str | None = None) -> list[str]:
+    """The headers of a request to the proxy's own addresses, by the token or another one."""
+    told = proof.headers(pipe.proxy.token if token is None else token, proof.nonce(), pipe.port, method, target)
+    return [f"{name}: {value}" for name, value in told.items()]
 
 
 def drained(client: socket.socket) -> bytes:

@@ -15,7 +15,7 @@ from tests.fakes import sse
 from tests.fakes.messages_api import MessagesApi
 from tests.fakes.raw_upstream import CHUNKED, LAST, RawUpstream, Visit, chunk, whole
 from tests.fakes.replies import reply, text, thinking
-from tests.proxy.pipes import Pipe, Plan, Scripted, drained, received, request, unchunked
+from tests.proxy.pipes import Pipe, Plan, Scripted, drained, proven, received, request, unchunked
 
 CLOSE = "Connection: close"
 ASK = {"model": "claude-opus-4-8", "max_tokens": 100, "messages": [{"role": "user", "content": "hi"}]}
@@ -273,7 +273,7 @@ def test_a_rewriter_that_fails_does_not_fail_the_user() -> None:
     with RawUpstream(whole(b"ok")) as server, Pipe(server.url, Failing()) as pipe:
         assert pipe.ask(request(b"{}", CLOSE)).endswith(b"ok")
         assert b"{}" == server.visits[0].body
-        ask = request(b"", CLOSE, f"Authorization: Bearer {pipe.proxy.token}", method="GET", target="/_tenon/status")
+        ask = request(b"", CLOSE, *proven(pipe, "GET", "/_tenon/status"), method="GET", target="/_tenon/status")
         assert [] == json.loads(pipe.ask(ask).partition(b"\r\n\r\n")[2])["conversations"]
     assert [("ValueError", ""), ("ValueError", "")] == [(fault["error"], fault["said"]) for fault in faults.recent()]
 

@@ -111,6 +111,7 @@ def past(name: str, turns: list[Turn], folder: str, at: float = 1_790_000_000.0)
                     row = archive.Row(uuid=uuid, parent=above, role=message["role"], kind=kind, source=source, at=at, content=[block])
                     archive.append(store, number, repository, [row])
                     above = uuid
+        archive.session(store, name, repository=repository, folder=folder, at=at)
 
 
 def plain(messages: list[Block]) -> list[Block]:
@@ -512,3 +513,13 @@ def test_a_folder_that_is_excluded_from_now_on_is_kept_no_longer(stage: Stage, t
     assert [] == stage.refusals()
     grows(stage.sent("s1"))
     assert [] == [path.name for path in Path(paths.home()).rglob("*") if path.is_file() and b"tamarind" in path.read_bytes()]
+
+
+def test_old_transcripts_that_are_imported_take_nothing_newer_away(stage: Stage, tmp_path: Path) -> None:
+    """They were archived last and are older in time."""
+    past("recent", sessions.session(3, "recent", 2), str(tmp_path), at=1_795_000_000.0)
+    past("imported", sessions.session(4, "ancient", 2), str(tmp_path), at=1_700_000_000.0)
+    for name in ("s1", "s2", "s3"):
+        play(stage.client(name), [saying("good morning")])
+        first = json.dumps(stage.sent(name)[0])
+        assert first.index("ancient0") < first.index("recent0")

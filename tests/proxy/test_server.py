@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import http.client
 import json
 import os
@@ -22,9 +23,10 @@ from tenon.base.errors import TenonError
 from tenon.proxy import record, server
 from tenon.proxy.record import Line, Log
 from tenon.proxy.server import Proxy
+from tenon.world import proof
 from tenon.world.upstream import Upstream
 from tests.fakes.raw_upstream import CHUNKED, LAST, RawUpstream, Visit, chunk, whole
-from tests.proxy.pipes import Pipe, Plan, Scripted, drained, files, received, request
+from tests.proxy.pipes import Pipe, Plan, Scripted, drained, files, proven, received, request
 
 CLOSE = "Connection: close"
 
@@ -45,8 +47,7 @@ def state(pipe: Pipe) -> dict[str, Any]:
 
 def own(pipe: Pipe, path: str, method: str = "GET", token: str | None = None, *more: str) -> tuple[int, dict[str, Any]]:
     """Status and JSON of one of the proxy's own addresses."""
-    given = pipe.proxy.token if token is None else token
-    answer = pipe.ask(request(b"", CLOSE, *([f"Authorization: Bearer {given}"] if given else []), *more, method=method, target=path))
+    answer = pipe.ask(request(b"", CLOSE, *([] if token == "" else proven(pipe, method, path, token)), *more, method=method, target=path))
     head, _, body = answer.partition(b"\r\n\r\n")
     return int(head.split()[1]), json.loads(body) if body else {}
 
@@ -147,6 +148,42 @@ def test_the_status_tells_how_it_is_doing() -> None:
         assert [{"session": "s1", "requests": 2}] == told["conversations"]
         assert ["got no answer from"] == [error["what"][:18] for error in told["errors"]]
         assert pipe.proxy.token not in json.dumps(told)
+
+
+def test_the_answer_is_proven_to_who_asks_with_proof() -> None:
+    """By a mark of the number that was sent; the token is in neither."""
+    with RawUpstream(b"") as upstream, Pipe(upstream.url) as pipe:
+        token, once = pipe.proxy.token, "0123456789abcdef" * 2
+        for method, path, status in (("GET", "/_tenon/status", 200), ("HEAD", "/_tenon/status", 200), ("GET", "/_tenon/none", 404)):
+            asked = [f"{name}: {value}" for name, value in proof.headers(token, once, pipe.port, method, path).items()]
+            answer = pipe.ask(request(b"", CLOSE, *asked, method=method, target=path)).decode()
+            assert [str(status)] == answer.split(" ")[1:2]
+            assert f"\r\nX-Tenon-Proof: {hmac.new(token.encode(), b'answer ' + once.encode(), 'sha256').hexdigest()}\r\n" in answer
+            assert token not in answer + " ".join(asked)
+
+
+def test_a_proof_is_good_for_what_it_was_made_for_alone() -> None:
+    """Not for another address, method, port or number, nor for a number that is none, nor twice in one request; the token itself is none."""
+    path = "/_tenon/status"
+    with RawUpstream(b"") as upstream, Pipe(upstream.url) as pipe:
+        token, once = pipe.proxy.token, proof.nonce()
+        right = proof.headers(token, once, pipe.port, "GET", path)
+        wrong = [
+            proof.headers(token, once, pipe.port, "GET", path + "?x"),
+            proof.headers(token, once, pipe.port, "POST", path),
+            proof.headers(token, once, pipe.port + 1, "GET", path),
+            {**right, "X-Tenon-Nonce": proof.nonce()},
+            proof.headers(token, once.upper() + "g", pipe.port, "GET", path),
+            proof.headers(token, "", pipe.port, "GET", path),
+            {**right, "Authorization": f"Bearer {token}"},
+            {"Authorization": f"Bearer {token}"},
+            {**right, "x-tenon-nonce": once},
+            {**right, "Authorization": "Tenon é"},
+        ]
+        for headers in wrong:
+            answer = pipe.ask(request(b"", CLOSE, *(f"{name}: {value}" for name, value in headers.items()), method="GET", target=path))
+            assert answer.startswith(b"HTTP/1.1 401 "), headers
+            assert b"x-tenon-proof" not in answer.lower()
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "é"])
@@ -331,7 +368,7 @@ def test_the_process_serves_and_ends_in_good_order(how: str, tmp_path: Path) -> 
         if how == "signal":
             process.send_signal(signal.SIGTERM)
         else:
-            connection.request("POST", "/_tenon/stop", headers={"Authorization": f"Bearer {found['token']}"})
+            connection.request("POST", "/_tenon/stop", headers=proof.headers(found["token"], proof.nonce(), found["port"], "POST", "/_tenon/stop"))
             assert 200 == connection.getresponse().status
         connection.close()
         assert 0 == process.wait(20)

@@ -95,9 +95,9 @@ def test_a_session_is_named_in_front_of_its_first_exchange() -> None:
 
 
 def test_what_a_trace_says_of_itself() -> None:
-    """Tokens by the general rate, exchanges, the oldest turn."""
+    """Tokens by the general rate, exchanges, the time of the oldest one."""
     made = compose((session(), said(3)), (session(), said(1)))
-    assert (2, 0, 1, 0) == (made.exchanges, made.left_out, made.oldest, made.images)
+    assert (2, 0, NOON - DAY, 0) == (made.exchanges, made.left_out, made.oldest, made.images)
     size, images = budget.weight([json.loads(message) for message in made.messages])
     assert 0 <= made.tokens - budget.tokens(size, images, budget.PER_TOKEN) <= 4
     empty = compose()
@@ -108,7 +108,7 @@ def test_a_whole_session_in_one_piece_is_taken_apart() -> None:
     """Each prompt begins an exchange."""
     made = compose((session(), [*said(1, "one"), *said(3, "two")]), (session(2), said(9)))
     assert 3 == made.exchanges
-    assert 9 == made.oldest
+    assert NOON - DAY == made.oldest
 
 
 def test_calls_and_results_stay_pairs() -> None:
@@ -317,7 +317,7 @@ def test_only_whole_exchanges_that_fit_come_and_reading_ends_with_the_first_that
     made = trace.compose(past(), budget_tokens=1000, result_chars=4000)
     assert 4 == made.exchanges
     assert [100, 98, 96, 94, 92] == asked
-    assert (1, 94) == (made.left_out, made.oldest)
+    assert (1, NOON - DAY) == (made.left_out, made.oldest)
     assert made.tokens <= 1000
 
 
@@ -398,7 +398,7 @@ def test_any_archive_gives_a_conversation(past: list[Exchange], budget_tokens: i
     if decoded:
         assert "user" == decoded[0]["role"]
         assert ("assistant", "text") == (decoded[-1]["role"], decoded[-1]["content"][-1]["type"])
-        assert made.oldest in {row.id for _, rows in past for row in rows}
+        assert made.oldest in {row.at for _, rows in past for row in rows}
     blocks = [block for message in decoded for block in message["content"]]
     for block in blocks:
         assert set(block) == KEYS.get(block["type"], set(block)), block

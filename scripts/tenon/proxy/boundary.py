@@ -91,7 +91,7 @@ def _trace(store: Store, request: Request, repository: int | None, chosen: Setti
     key = f"{'everywhere' if scope is None else ','.join(map(str, scope))} {int(chosen.number('proxy.trace_tokens'))}"
     start = conversations.trace_start(store, key)
 
-    def composed(since: int, tokens: int) -> trace.Trace:
+    def composed(since: float, tokens: int) -> trace.Trace:
         found = past.newest(store, repositories=scope, without=[request.session], folders_out=chosen.names("archive.exclude"), since=since)
         return trace.compose(found, budget_tokens=tokens, result_chars=int(chosen.number("proxy.result_chars")), images=IMAGES)
 

@@ -1,11 +1,9 @@
-"""The proxy's own two addresses: how it is doing, and that it should stop; for whoever can read its token."""
+"""The proxy's own two addresses: how it is doing, and that it should stop; for whoever proves to know its token, and proven in return."""
 
 from __future__ import annotations
 
-import hmac
-
 from tenon.proxy import record
-from tenon.world import strict
+from tenon.world import proof, strict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,16 +12,23 @@ if TYPE_CHECKING:
 
     from tenon.proxy.server import Proxy
 
+    Proofs = Sequence[tuple[str, str]]
+
 PREFIX = "/_tenon/"
-WRONG = "Tenon's own addresses need the token of its proxy.json as `Authorization: Bearer …`."
+WRONG = "Tenon's proxy answers here whoever proves to know the token of its proxy.json: `tenon proxy status` and `tenon stop` do."
 
 
-def answer(proxy: Proxy, method: str, target: str, headers: Sequence[tuple[str, str]]) -> tuple[int, dict[str, Any] | str]:
-    """The status of the answer, and what it says: plain data, or the sentence of an error."""
-    given = strict.values(headers, "authorization")
-    wanted = f"Bearer {proxy.token}".encode()
-    if len(given) != 1 or not hmac.compare_digest(given[0].encode("utf-8", "replace"), wanted):
-        return 401, WRONG
+def answer(proxy: Proxy, method: str, target: str, headers: Sequence[tuple[str, str]]) -> tuple[int, dict[str, Any] | str, Proofs]:
+    """The status of the answer, what it says (plain data, or the sentence of an error), and the header that proves whose it is."""
+    given, once = strict.values(headers, "authorization"), strict.values(headers, proof.NONCE.lower())
+    if len(given) != 1 or len(once) != 1 or not proof.is_nonce(once[0]):
+        return 401, WRONG, ()
+    if not proof.is_same(given[0], proof.SCHEME + proof.asked(proxy.token, once[0], proxy.port, method, target)):
+        return 401, WRONG, ()
+    return (*_done(proxy, method, target), [(proof.PROOF, proof.answered(proxy.token, once[0]))])
+
+
+def _done(proxy: Proxy, method: str, target: str) -> tuple[int, dict[str, Any] | str]:
     path = target.partition("?")[0]
     if path == PREFIX + "status" and method in {"GET", "HEAD"}:
         return 200, status(proxy)

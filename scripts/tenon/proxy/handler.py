@@ -184,8 +184,8 @@ class Handler(BaseHTTPRequestHandler):
         raw = self._body(size)
         line.received()
         if own:
-            status, said = control.answer(self.server, method, target, headers)
-            line.size_bytes = outlet.error(status, said) if isinstance(said, str) else outlet.own(status, said)
+            status, said, proven = control.answer(self.server, method, target, headers)
+            line.size_bytes = outlet.error(status, said, proven) if isinstance(said, str) else outlet.own(status, said, proven)
             line.answered(status)
             return
         line.agent = agent

@@ -96,18 +96,18 @@ class Outlet:
         if self._chunked:
             self.http.wfile.write(b"0\r\n\r\n")
 
-    def own(self, status: int, value: object) -> int:
-        """Sends a JSON answer of the proxy's own; its size in bytes."""
+    def own(self, status: int, value: object, more: Sequence[tuple[str, str]] = ()) -> int:
+        """Sends a JSON answer of the proxy's own, with more headers; its size in bytes."""
         data = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        headers = [("Content-Type", "application/json"), ("Content-Length", str(len(data))), ("Cache-Control", "no-store")]
+        headers = [("Content-Type", "application/json"), ("Content-Length", str(len(data))), ("Cache-Control", "no-store"), *more]
         self._head(status, REASONS.get(status), headers)
         if self.http.command != "HEAD":
             self.http.wfile.write(data)
         return len(data)
 
-    def error(self, status: int, sentence: str) -> int:
+    def error(self, status: int, sentence: str, more: Sequence[tuple[str, str]] = ()) -> int:
         """Sends an error in the API's own envelope; its size in bytes."""
-        return self.own(status, {"type": "error", "error": {"type": KINDS.get(status, "api_error"), "message": sentence}})
+        return self.own(status, {"type": "error", "error": {"type": KINDS.get(status, "api_error"), "message": sentence}}, more)
 
     def tear(self) -> None:
         """Breaks the connection off, so that nobody takes what was sent for a whole answer."""

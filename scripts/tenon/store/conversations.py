@@ -273,14 +273,14 @@ def prune(store: Store, now: float) -> None:
         store.execute(DROP_PIECES)
 
 
-def trace_start(store: Store, key: str) -> int:
-    """The number of the turn that traces of this scope begin with; 0 when none was set."""
-    return int(store.value(TRACE_START, (f"trace {key}",)) or 0)
+def trace_start(store: Store, key: str) -> float:
+    """The time with which traces of this scope begin; 0 when none was set."""
+    return float(store.value(TRACE_START, (f"trace {key}",)) or 0)
 
 
-def set_trace_start(store: Store, key: str, turn: int) -> None:
-    """Lets traces of this scope begin with that turn from now on."""
-    store.execute(SET_TRACE_START, (f"trace {key}", str(turn)))
+def set_trace_start(store: Store, key: str, at: float) -> None:
+    """Lets traces of this scope begin with that time from now on."""
+    store.execute(SET_TRACE_START, (f"trace {key}", repr(at)))
 
 
 def _same(store: Store, conversation: Conversation, start: int, given: Sequence[tuple[str, bytes]]) -> tuple[int, int]:

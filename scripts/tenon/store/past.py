@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
     from tenon.store.db import Store
 
-SESSIONS = "SELECT id, name, repository, folder, branch, client, started, last FROM session {} ORDER BY last DESC, id DESC"
-IN_REPOSITORIES = "WHERE repository IN ({})"
+SESSIONS = "SELECT id, name, repository, folder, branch, client, started, last FROM session WHERE last >= ? {} ORDER BY last DESC, id DESC"
+IN_REPOSITORIES = "AND repository IN ({})"
 # The plus sign: by the index of the session's turns, from its end, never by another one.
-PROMPT_BEFORE = "SELECT id FROM turn WHERE session = ? AND id < ? AND id >= ? AND +thread = '' AND +kind = 'prompt' ORDER BY id DESC LIMIT 1"
+PROMPT_BEFORE = "SELECT id FROM turn WHERE session = ? AND id < ? AND +thread = '' AND +kind = 'prompt' ORDER BY id DESC LIMIT 1"
 EXCHANGE = f"SELECT {COLUMNS} FROM turn t WHERE t.session = ? AND t.id >= ? AND t.id < ? AND +t.thread = '' ORDER BY t.id"
 END = (1 << 63) - 1
 
 
 def newest(
-    store: Store, *, repositories: Sequence[int] | None, without: Sequence[str] = (), folders_out: Sequence[str] = (), since: int = 0
+    store: Store, *, repositories: Sequence[int] | None, without: Sequence[str] = (), folders_out: Sequence[str] = (), since: float = 0.0
 ) -> Iterator[tuple[Session, list[Turn]]]:
     """Each whole exchange with its session: the session that was spoken in last first, and in it the newest exchange first.
 
     `repositories` None means all of them; `without` are names of sessions, `folders_out` folders whose sessions stay out,
-    `since` is the number of the turn with which the first exchange may begin. A forgotten turn is there without content; an
+    `since` is the time before which no exchange begins. A forgotten turn is there without content; an
     exchange that was forgotten whole is not. Nothing is held open in between.
     """
     where = "" if repositories is None else IN_REPOSITORIES.format(", ".join("?" * len(repositories)))
     left_out = {name for name in without if name}
     outside: dict[str, bool] = {"": False}
-    for row in store.rows(SESSIONS.format(where), tuple(repositories or ())):
+    for row in store.rows(SESSIONS.format(where), (since, *(repositories or ()))):
         session = Session(row)
         if session.name in left_out:
             continue
@@ -43,8 +43,10 @@ def newest(
         if outside[session.folder]:
             continue
         end = END
-        while (first := store.value(PROMPT_BEFORE, (session.id, end, since))) is not None:
+        while (first := store.value(PROMPT_BEFORE, (session.id, end))) is not None:
             turns = [Turn(found) for found in store.rows(EXCHANGE, (session.id, first, end))]
             end = int(first)
+            if turns and turns[0].at < since:
+                break
             if any(turn.content for turn in turns):
                 yield session, turns

@@ -28,12 +28,12 @@ IMAGE_BYTES = 8_000_000  # base64 of all images together: a request may have 32 
 class Trace:
     """Messages, oldest first, their estimated tokens and images, the exchanges in them, and those read that did not fit.
 
-    `oldest` is the id of the first turn in it, 0 for an empty one. Reading ends at the first exchange that does not fit.
+    `oldest` is the time of the oldest exchange in it, 0 for an empty one. Reading ends at the first exchange that does not fit.
     """
 
     __slots__ = ("messages", "tokens", "images", "exchanges", "left_out", "oldest")
 
-    def __init__(self, messages: list[bytes], tokens: int, images: int, exchanges: int, left_out: int, oldest: int) -> None:
+    def __init__(self, messages: list[bytes], tokens: int, images: int, exchanges: int, left_out: int, oldest: float) -> None:
         self.messages, self.tokens, self.images = messages, tokens, images
         self.exchanges, self.left_out, self.oldest = exchanges, left_out, oldest
 
@@ -70,7 +70,7 @@ def compose(
             before = told.session.id
         rename(told.messages, taken)
         messages += [printed(message) for message in told.messages]
-    return Trace(messages, tokens(size, seen, PER_TOKEN), seen, len(shown), left_out, shown[-1].first.id)
+    return Trace(messages, tokens(size, seen, PER_TOKEN), seen, len(shown), left_out, min(told.first.at for told in shown))
 
 
 def _exchanges(past: Iterable[tuple[Session, list[Turn]]]) -> Iterable[tuple[Session, list[Turn]]]:
