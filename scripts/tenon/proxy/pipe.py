@@ -122,7 +122,7 @@ class Outlet:
 
     def _head(self, status: int, reason: str | None, headers: Sequence[tuple[str, str]]) -> None:
         self.begun = True
-        self.http.send_response_only(status, reason)
+        self.http.send_response_only(status, reason and "".join(letter for letter in reason if letter.isprintable()))
         for name, value in headers:
             self.http.send_header(name, value)
         if self.http.close_connection:
