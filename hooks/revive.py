@@ -10,7 +10,7 @@ import time
 from hooks import door, where
 from tenon.base import faults, settings
 from tenon.base.errors import TenonError
-from tenon.world import base_url, daemon, machine
+from tenon.world import base_url, daemon, guard, machine
 
 START_S = 3.0  # for a proxy to answer, at a session's start
 PROMPT_S = 1.5  # and at a prompt, which somebody waits for
@@ -42,6 +42,8 @@ def _served(wait_s: float, *, again: bool) -> str:
         switch = base_url.load() or (base_url.found_again(machine.here()) if where.proxy() else None)
         if switch is None:
             return ""
+        if again:
+            _guarded()
         problem = _problem(switch.port, settings.load().text("upstream").strip() or switch.upstream, wait_s)
         if problem:
             faults.note("proxy", TenonError(problem))
@@ -55,6 +57,14 @@ def _served(wait_s: float, *, again: bool) -> str:
         faults.note("proxy", error)
         return f"Tenon's proxy cannot be seen to: {error}. `tenon doctor` says more."
     return ""
+
+
+def _guarded() -> None:
+    """The guard is of this version of the plugin: after an update an older one might not understand the proxy."""
+    try:
+        guard.write()
+    except OSError as error:
+        faults.note("proxy", error, "the guard could not be brought up to date")
 
 
 def _once(url: str, wait_s: float) -> str:

@@ -78,6 +78,31 @@ def test_the_environment_adds_to_what_is_excluded(monkeypatch: pytest.MonkeyPatc
     assert ["/a", "/b"] == settings.load().names("archive.exclude")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "used", "says"),
+    [
+        ("proxy.max_context", 5, 20_000, "must be from 20,000 to 10,000,000, not 5; 20000 is used"), ("proxy.trace_tokens", -1, 0, "must be from 0 to"), ("recall.floor", 7, 1, "from 0 to 1"),
+        ("inject.max_chars", 20_000, 9900, "from 0 to 9,900"), ("proxy.port", 99_999, 9000, "from 1 to 65535"), ("proxy.port", 0, 9000, "9000 is used"),
+        ("proxy.scope", "world", "agent", "agent or repository, not 'world'; agent is used"), ("recall.floor", float("nan"), 0.34, "0.34 is used"),
+        ("upstream", "not a url", "not a url", "must be an address like https://gateway.example; the proxy does not start with it"), ("upstream", "ftp://h", "ftp://h", "an address"),
+        ("upstream", "http://", "http://", "an address"), ("upstream", "https://h:x", "https://h:x", "an address"),
+        ("upstream", "http://localhost:9000/", "http://localhost:9000/", "another address than the proxy's own"), ("upstream", "http://[::1]:9000", "http://[::1]:9000", "proxy's own"),
+    ],
+)  # fmt: skip
+def test_a_value_out_of_bounds_is_named_and_not_used(name: str, value: object, used: object, says: str) -> None:
+    """The limit or the default holds; an upstream stays, since nothing may go to another place than the one that was meant."""
+    put({name: value})
+    chosen = settings.load()
+    assert (used, True) == (chosen.values[name], says in chosen.problem), chosen.problem
+
+
+@pytest.mark.parametrize("url", ["https://me:pw@gateway.example:8443/base", "http://127.0.0.1:9001", "http://[::1]:8080/x", "HTTPS://h", " https://h "])
+def test_an_upstream_is_an_address(url: str) -> None:
+    """With or without port, path and name."""
+    put({"upstream": url})
+    assert "" == settings.load().problem
+
+
 def test_a_broken_value_does_not_cost_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is taken or left by itself, from the file and from the environment."""
     put({"inject.hits": "x", "recall.floor": 0.5})

@@ -18,7 +18,7 @@ from tenon.base import paths
 from tenon.cli import doctor, facts, statusline
 from tenon.cli.doctor import Check
 from tenon.cli.facts import Changed, ClaudeCode, Facts, Faults, Stored, Waiting
-from tenon.store import db, memories, places
+from tenon.store import conversations, db, memories, places
 from tenon.world.python import Found
 from tests.cli.conftest import DOOR, Tenon
 
@@ -55,6 +55,7 @@ def test_a_healthy_machine_has_nothing_to_mend() -> None:
         ("python3", "fail", "tenon install" if os.name == "nt" else "install Python 3.9 or newer", replace(WELL, python3=Found(problem="python3 is not on the PATH"))),
         ("home", "fail", "set TENON_HOME", replace(WELL, home_problem="/h cannot be written")),
         ("home", "fail", "tenon doctor --fix", replace(WELL, exposed=["/h/a", "/h/b"])),
+        ("leavings", "warn", "tenon doctor --fix", replace(WELL, left=["/c/settings.json.tenon-9"])),
         ("disk", "warn", "free some space", replace(WELL, free_bytes=1000)),
         ("settings", "warn", "tenon config", replace(WELL, settings_problem="no setting 'x'")),
         ("store", "fail", "tenon doctor --fix", replace(WELL, store=replace(STORE, damaged=["page 3"]))),
@@ -506,6 +507,24 @@ def test_the_status_line_is_one_short_line(tenon: Tenon, monkeypatch: pytest.Mon
 
     assert ("tenon remembers from now on", "tenon 1 memory") == (fresh, one)
     assert "tenon 1 memory · 2 to digest · 1 fault" == statusline.line(str(tenon.project), "default", NOW)
+
+
+def test_the_status_line_names_the_agent_and_what_there_is(tenon: Tenon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions where there are no memories yet, and what the proxy put in front of this one."""
+    monkeypatch.setenv("TENON_HOME", str(tenon.home / ".tenon"))
+    talk = tenon.talk()
+    talk.prompt("how do we deploy?")
+    tenon.ok("--agent", "reviewer", "import")
+    with db.open_store(paths.store_path("reviewer")) as store:
+        for name, tokens in (("s7", 23_400), ("s8", 0)):
+            found = conversations.begin(store, name=name, client="c", folder="/p", repository=None, now=NOW, state="traced")
+            with store.transaction():
+                pieces = [conversations.add_piece(store, [b'{"role": "user", "content": []}'], tokens, 0)] if tokens else []
+                conversations.add_epoch(store, found, why="start", skip=0, anchor="", strip=0, pieces=pieces, now=NOW)
+
+    said = [statusline.line(str(tenon.project), "reviewer", NOW, session) for session in ("", "s7", "s8", "unknown")]
+    plain = "tenon reviewer · 1 session kept · 1 to digest"
+    assert [plain, "tenon reviewer · 1 session kept · 23k tokens of past sessions · 1 to digest", plain, plain] == said
 
 
 STATUS = "import sys; sys.path[:0] = [{root!r}, {scripts!r}]\nfrom tenon.cli import statusline, out\nimport argparse\nsys.exit(statusline.run(argparse.Namespace(agent=''), out.make()))"

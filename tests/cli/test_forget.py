@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 
 import pytest
 
+from tenon.cli import forget
+from tenon.cli.out import Out
 from tests.cli.conftest import DOOR, PYTHON, Tenon
 
 SECRET = "Quetzalcoatl"
@@ -15,6 +18,14 @@ SECRET = "Quetzalcoatl"
 def everything_stored(tenon: Tenon) -> bytes:
     """Every byte of every file in Tenon's home."""
     return b"".join(path.read_bytes() for path in sorted((tenon.home / ".tenon").rglob("*")) if path.is_file())
+
+
+def test_the_same_line_is_told_once() -> None:
+    """With how often; each conversation that the proxy knows may hold the text."""
+    said = io.StringIO()
+    forget.show(["a memory", "words in front", "words in front"], dry_run=False, out=Out(said, said))
+
+    assert "This will be forgotten:\n  a memory\n  words in front (2 times)\n" == said.getvalue()
 
 
 def test_a_memory_is_forgotten_for_good(tenon: Tenon) -> None:

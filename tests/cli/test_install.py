@@ -435,6 +435,8 @@ def test_each_change_is_asked_for_on_a_terminal(tenon: Tenon) -> None:
     os.close(follow)
     os.close(lead)
 
+    assert told.endswith("; `tenon doctor` checks that all works.\n")
+    assert "status line: done\n" in told
     assert (0, ["statusLine"]) == (process.returncode, list(claude_settings.read(str(settings(tenon)))))
     assert ["command: left as it is", "permission: left as it is"] == [line for line in told.splitlines() if "left as it is" in line]
     assert not (tenon.home / ".local").exists()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 
 import pytest
 
+from tenon.base import paths
+from tenon.cli import status
 from tenon.store import db, journal
-from tests.cli.conftest import Tenon
+from tests.cli.conftest import DOOR, Tenon
 
 
 def test_why_tells_when_and_what_for(tenon: Tenon) -> None:
@@ -62,6 +65,20 @@ def test_status_counts(tenon: Tenon) -> None:
         assert line in told, line
 
 
+def test_a_session_is_told_where_the_command_is(tenon: Tenon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until it is installed: a marketplace has put it where nobody looks."""
+    for name, value in tenon.environment().items():
+        monkeypatch.setenv(name, value)
+    tenon.written("x")
+    with db.open_reader(paths.store_path("default")) as store:
+        before = status.lines(store, str(tenon.project), 1.0)
+        tenon.ok("install", "--yes")
+        after = status.lines(store, str(tenon.project), 1.0)
+
+    assert f"in a terminal:   {shlex.quote(DOOR)} install, once, makes it the command tenon there" == before[-1].replace("py -3 ", "").replace('"', "")
+    assert not after[-1].startswith("in a terminal")
+
+
 def test_status_names_faults_and_broken_settings(tenon: Tenon) -> None:
     """So that one need not ask doctor to learn that there is something to ask."""
     tenon.written("x")
@@ -97,7 +114,7 @@ def test_agents_are_listed_with_what_they_hold(tenon: Tenon) -> None:
     assert ["broken", "default", "reviewer"] == sorted(found)
     assert (1, True, False) == (found["default"]["memories"], found["default"]["chosen"], found["reviewer"]["chosen"])
     assert found["broken"]["problem"]
-    assert "* default  1 memories, 0 turns" in tenon.ok("agents").out
+    assert "* default  1 memory, 0 turns, 0 sessions, " in tenon.ok("agents").out
 
 
 def test_paths_follow_the_environment(tenon: Tenon) -> None:
@@ -191,6 +208,13 @@ def test_settings_are_written_and_taken_back(tenon: Tenon) -> None:
         ("inject.max_chars", "9901"),
         ("inject.prompt", "perhaps"),
         ("recall.floor", "7"),
+        ("proxy.port", "99999"),
+        ("proxy.port", "0"),
+        ("proxy.max_context", "5"),
+        ("proxy.trace_tokens", "-1"),
+        ("proxy.scope", "world"),
+        ("upstream", "not a url"),
+        ("upstream", "http://127.0.0.1:9000"),
         ("agent", "../x"),
         ("no.such", "1"),
     ],

@@ -65,6 +65,32 @@ def test_wrong_usage_is_told_apart(tenon: Tenon, wrong: tuple[str, ...]) -> None
     assert (2, "", True) == (result.code, result.out, "error:" in result.err)
 
 
+def test_an_unknown_argument_is_told_with_the_verb_s_own_usage(tenon: Tenon) -> None:
+    """And where to read on."""
+    found = tenon("install", "--foo")
+    assert (2, True) == (found.code, found.err.startswith("usage: tenon install "))
+    assert "tenon install: error: there is no argument --foo; `tenon install -h` shows what there is\n" in found.err
+    assert "tenon: error: there is no argument --foo; `tenon -h` shows" in tenon("--foo").err
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (("code", "-p", "say hello"), "arguments of claude's own go after --: tenon code -- -p 'say hello'"),
+        (("--agent", "x", "code", "--port=9100", "--continue", "--model", "opus"), "go after --: tenon --agent x code --port=9100 -- --continue --model opus"),
+        (("code", "--port", "abc"), "argument --port: 'abc' is not a whole number"),
+        (("code", "--port", "99999"), "argument --port: it is from 1 to 65535, not 99999"),
+        (("start", "--max-context", "5"), "argument --max-context: it is from 20,000 to 10,000,000, not 5"),
+        (("proxy", "frob"), "argument on|off|status: invalid choice: 'frob'"),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="quotes of another kind")
+def test_a_slip_is_told_with_the_way_out(tenon: Tenon, given: tuple[str, ...], says: str) -> None:
+    """Before anything is started."""
+    found = tenon(*given)
+    assert (2, True, False) == (found.code, says in found.err, (tenon.home / ".tenon").exists()), found.err
+
+
 def test_help_and_version_are_words_too(tenon: Tenon) -> None:
     """As their flags."""
     assert tenon.ok("--help").out == tenon.ok("help").out

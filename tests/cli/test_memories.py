@@ -31,6 +31,23 @@ def test_no_hit_is_done(tenon: Tenon) -> None:
     assert "Nothing in memory fits that cue" in result.err
 
 
+def test_where_no_memory_fits_what_was_said_answers(tenon: Tenon) -> None:
+    """Which is told on stderr; not where only memories were asked for, and not when recall.archive is off."""
+    tenon.written("something else entirely")
+    talk = tenon.talk()
+    talk.prompt("the staging database is called zebra-42")
+    talk.reply("Noted: zebra-42.")
+    tenon.ok("import")
+    found = tenon.ok("recall", "zebra")
+    narrow = tenon.ok("recall", "zebra", "--tier", "long")
+    tenon.ok("config", "recall.archive", "off")
+    off = tenon.ok("recall", "zebra")
+
+    assert ("No memory fits that cue; this was said in earlier sessions:\n", True) == (found.err, "user: the staging database is called zebra-42" in found.out)
+    assert ["", ""] == [narrow.out, off.out]
+    assert "--archive searches what was said, too" in off.err
+
+
 def test_filters_narrow_and_everywhere_widens(tenon: Tenon) -> None:
     """Tier, kind, number; the neighbour's memories only on request; agent-wide ones always."""
     other = tenon.project.parent / "other"
@@ -82,7 +99,7 @@ def test_an_exchange_is_shown_in_full(tenon: Tenon) -> None:
     talk.prompt("Thanks, and the weather?")
     tenon.ok("import")
 
-    assert "" == tenon.ok("recall", "gateway").out
+    assert "" == tenon.ok("recall", "gateway", "--tier", "long").out
     hit = tenon.ok("recall", "gateway port", "--archive", "--json").records[0]
     assert ("Which port does the gateway use?", "The gateway uses 8443.") == (hit["content"], hit["answered_by"])
     turns = tenon.ok("recall", "--id", str(hit["id"]), "--json").records

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,8 +14,11 @@ from pathlib import Path
 import pytest
 
 from tenon import __version__
+from tenon.base import paths
 from tenon.cli import code, standing
 from tenon.cli.standing import Bypassed, Standing
+from tenon.store import conversations, db
+from tenon.world import base_url
 from tenon.world.base_url import Switch
 from tenon.world.daemon import State
 from tests.cli.conftest import DOOR, PYTHON, Tenon
@@ -108,7 +112,7 @@ def test_start_takes_a_port_for_once(user: Tenon) -> None:
 
     assert f"http://127.0.0.1:{port} runs, " in first.out
     assert "no background digest runs yet" in first.err
-    assert "accepted for scripts: no background digest runs yet" in " ".join(user.ok("start", "--help").out.split())
+    assert "--no-digest" not in user.ok("start", "--help").out
     assert "It keeps what it was started with" in second.err
 
 
@@ -121,14 +125,33 @@ def test_a_taken_port_is_a_sentence(user: Tenon) -> None:
     assert (1, True) == (done.code, f"tenon config proxy.port {port + 1}" in done.err), done.err
 
 
-def test_on_says_what_it_means_and_asks(user: Tenon) -> None:
-    """Without a terminal and without --yes nothing is changed."""
+def test_on_asks(user: Tenon) -> None:
+    """Without a terminal and without --yes nothing is changed, and no more is said than that."""
     before = tree(user.home)
     done = user("proxy", "on")
 
-    assert (1, True, before) == (done.code, "say --yes" in done.err, tree(user.home))
+    assert (1, "", True, before) == (done.code, done.out, "say --yes" in done.err, tree(user.home))
+
+
+def test_on_with_a_taken_port_says_that_alone(user: Tenon) -> None:
+    """What it would mean is told when it can be done."""
+    with ports.Stranger(int(user.env["TENON_PROXY_PORT"])):
+        done = user("proxy", "on", "--yes")
+
+    assert (1, "", True) == (done.code, done.out, "is used by another program" in done.err)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_on_says_what_it_means(user: Tenon, columns: int) -> None:
+    """As wide as the terminal, and nothing of what does not concern the user."""
+    user.env["COLUMNS"] = str(columns)
+    done = user.ok("proxy", "on", "--yes")
+    told = " ".join(done.out.split())
+
+    assert max(len(line) for line in done.out.split("\n\nOn.")[0].splitlines() if "/" not in line) < columns
+    assert "company" not in told
     for word in ("not read, not stored and not logged", "60,000 tokens", "does not endorse", "subscription login", "Remote Control", "ENABLE_TOOL_SEARCH=true"):
-        assert word in done.out
+        assert word in told
 
 
 def test_on_and_off(user: Tenon, api: MessagesApi) -> None:
@@ -142,7 +165,8 @@ def test_on_and_off(user: Tenon, api: MessagesApi) -> None:
     assert f"On. New sessions of Claude Code talk to {url(user)}" in on.out
     assert [("HEAD", "/")] == seen
     assert (url(user), f"The proxy is on already, at {url(user)}.\n") == between
-    assert "used by every session" in status
+    assert "used by every new session" in status
+    assert f"Off: new sessions talk to {base_url.DEFAULT}.\n" in off.out
     assert "`tenon stop` ends it" in off.out
     assert ENABLED == settings(user).read_text(encoding="utf-8")
     assert "The proxy is not on.\n" == user.ok("proxy", "off").out
@@ -156,6 +180,62 @@ def test_an_upstream_that_is_not_reached_changes_nothing(user: Tenon) -> None:
 
     assert (1, True) == (done.code, "http://127.0.0.1:9 cannot be reached through the proxy (it answered 502)" in done.err), done.err
     assert ENABLED == settings(user).read_text(encoding="utf-8")
+
+
+def test_a_thief_of_the_port_is_another_program_to_every_verb(user: Tenon) -> None:
+    """The proxy was killed, and something answers in its place: it is not started, used, asked to stop nor told anything."""
+    user.written("something")
+    user.ok("proxy", "on", "--yes")
+    path = user.home / ".tenon" / "proxy.json"
+    state = json.loads(path.read_text(encoding="utf-8"))
+    user.ok("stop")
+    path.write_text(json.dumps({**state, "pid": os.getpid()}), encoding="utf-8")
+    os.utime(path, (1, 1))
+    with ports.Thief(int(user.env["TENON_PROXY_PORT"])) as thief:
+        start, on, stop = user("start"), user("proxy", "on"), user("stop")
+        proxy = {check["check"]: check for check in user("doctor", "--json").records}["proxy"]
+        status = user.ok("status", "--json").records[0]["proxy"]
+    path.unlink()
+
+    assert [1, 1] == [start.code, on.code]
+    assert [True, True] == ["is used by another program, which does not prove that it is Tenon's proxy" in done.err for done in (start, on)]
+    assert ("The proxy does not run.", "fail", False) == (stop.out.partition("\n")[0], proxy["state"], status["running"])
+    assert "another program has port" in proxy["said"]
+    assert thief.heard
+    assert state["token"].encode() not in b"".join(thief.heard)
+
+
+@pytest.mark.parametrize("verb", ["off", "off again", "uninstall", "uninstall of nothing", "doctor"])
+def test_what_killed_commands_left_is_cleared_away(user: Tenon, verb: str) -> None:
+    """A copy of the settings among it; the names of those at work are let be."""
+    before = tree(user.home)
+    if verb in ("off", "uninstall"):
+        user.ok("proxy", "on", "--yes")
+    ended = subprocess.Popen([PYTHON, "-I", "-S", "-c", ""])
+    ended.wait()
+    left = [
+        user.home / ".claude" / f"settings.json.tenon-{ended.pid}",
+        *(user.home / ".tenon" / f"{name}.json.{ended.pid}" for name in ("proxy-on", "install")),
+    ]
+    (user.home / ".tenon").mkdir(mode=0o700, exist_ok=True)
+    for path in left:
+        path.write_text('{"env": {"KEY": "hush"}}', encoding="utf-8")
+        path.chmod(0o600)
+        os.utime(path, (1, 1))
+    if verb == "doctor":
+        found = {check["check"]: check for check in user("doctor", "--json").records}["leavings"]
+        assert ("warn", "tenon doctor --fix (removes it)") == (found["state"], found["mend"])
+        done = user("doctor", "--fix")
+        assert ("removed 3 files that a command left" in done.err, "leavings" in done.out) == (True, False)
+    else:
+        if verb.startswith("uninstall"):
+            user.ok("uninstall", "--dry-run")
+            assert all(path.exists() for path in left)
+        done = user.ok("uninstall", "--yes") if verb.startswith("uninstall") else user.ok("proxy", "off")
+        assert [True] * 3 == [f"{path}: left behind by a command that was ended in the middle; removed" in done.out for path in left]
+
+    assert [False] * 3 == [path.exists() for path in left]
+    assert verb in ("off", "off again", "doctor") or before == tree(user.home)
 
 
 @pytest.mark.parametrize("inside", [True, False])
@@ -172,7 +252,7 @@ def test_a_base_url_that_was_there_becomes_the_upstream(user: Tenon, api: Messag
     again = user.ok("start")
     user.ok("proxy", "off")
 
-    assert f"sends them on to {api.url}" in on.out.replace("\n  ", " ")
+    assert f"sends them on to {api.url}" in " ".join(on.out.split())
     assert f"sends to {api.url}" in again.out
     assert text == settings(user).read_text(encoding="utf-8")
 
@@ -221,7 +301,7 @@ def test_behind_a_company_s_proxy_this_machine_is_named_as_none_of_its_business(
         assert ("fail", "tenon proxy on (adds it)") == (found["state"], found["mend"])
     on = user.ok("proxy", "on", "--yes")
 
-    assert "adds 127.0.0.1 to env.no_proxy" in on.out
+    assert "adds 127.0.0.1 to env.no_proxy" in " ".join(on.out.split())
     assert {"no_proxy": f"{'.lan' if inside else 'corp.example'},127.0.0.1,localhost", "ANTHROPIC_BASE_URL": url(user)}.items() <= env(user).items()
     assert "is on already" in user.ok("proxy", "on").out
     assert "company proxy" not in [check["check"] for check in user("doctor", "--json").records]
@@ -289,6 +369,14 @@ class TestCode:
         assert ["--continue", "-p", "hello -- you", "--", "--agent", "x"] == arguments[2:]
         assert {"ANTHROPIC_BASE_URL": address, "TENON_AGENT": "reviewer"} == found["env"]
         assert ENABLED == settings(user).read_text(encoding="utf-8")
+
+    def test_an_agent_that_begins_is_told(self, user: Tenon) -> None:
+        """A name that was mistyped shows itself so."""
+        claude(user)
+        user.ok("--agent", "reviewer", "write", "Reviewers like small changes")
+        new, known = started(user, "--agent", "reveiwer")["said"], started(user, "--agent", "reviewer")["said"]
+
+        assert ("There was no agent «reveiwer» yet; it begins with this session, knowing nothing.\n", "") == (new, known)
 
     def test_off_a_terminal_the_settings_name_the_agent(self, user: Tenon) -> None:
         """Nobody is asked."""
@@ -401,6 +489,91 @@ def test_status_has_the_proxy(user: Tenon) -> None:
     assert (True, True, url(user), __version__) == (on["on"], on["running"], on["url"], on["version"])
 
 
+def test_status_claims_no_past_sessions_where_there_are_none(user: Tenon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each conversation it is counted what stands in front; settings that leave no room are named."""
+    monkeypatch.setenv("TENON_HOME", str(user.home / ".tenon"))
+    with db.open_store(paths.store_path("default")) as store:
+        for at, tokens in enumerate((3000, 0)):
+            found = conversations.begin(store, name=f"s{at}", client="c", folder="/p", repository=None, now=NOW + at, state="traced")
+            with store.transaction():
+                pieces = [conversations.add_piece(store, [b'{"role": "user", "content": []}'], tokens, 0)] if tokens else []
+                conversations.add_epoch(store, found, why="start", skip=0, anchor="", strip=0, pieces=pieces, now=NOW)
+            conversations.touch(store, found, now=NOW + at, tokens=22_111, text_bytes=80_000, per_token=3.6)
+    roomy = user.ok("proxy")
+    user.env["TENON_PROXY_MAX_CONTEXT"] = "20000"
+    cramped = user.ok("proxy")
+    warned = [check for check in user("doctor", "--json").records if check["check"] == "past sessions"]
+
+    told = "1 of the last 2 of agent default with past sessions in front; 1 without any (none yet, no room, or forgotten since); the newest has about 22,111 tokens\n"
+    assert (True, "") == (told in roomy.out, roomy.err)
+    assert "past sessions: proxy.max_context is 20,000, and the newest conversation alone has about 22,111 tokens" in cramped.err
+    assert ["warn"] == [check["state"] for check in warned]
+
+
+def test_off_says_where_the_next_session_goes(user: Tenon) -> None:
+    """The settings go before the shell's variable, and that before the API's own address."""
+    user.ok("proxy", "on", "--yes")
+    user.env["ANTHROPIC_BASE_URL"] = "https://gateway.example/x"
+    shell = user.ok("proxy", "off").out
+    user.ok("proxy", "on", "--yes")
+    user.env["ANTHROPIC_BASE_URL"] = url(user)  # in a session of Claude Code that runs
+    inside = user.ok("proxy", "off").out
+
+    assert "Off: new sessions talk to https://gateway.example/x (ANTHROPIC_BASE_URL of this shell).\n" in shell
+    assert f"Off: new sessions talk to {base_url.DEFAULT}.\n" in inside
+
+
+def test_off_leaves_nothing_empty_in_settings_that_were_written_anew(user: Tenon) -> None:
+    """As Claude Code does when a plugin is switched off and on."""
+    settings(user).write_text('{"enabledPlugins": {"tenon@tenon": true}}', encoding="utf-8")
+    user.ok("proxy", "on", "--yes")
+    held = json.loads(settings(user).read_text(encoding="utf-8"))
+    settings(user).write_text(json.dumps({**held, "model": "opus"}, indent=4), encoding="utf-8")
+    user.ok("proxy", "off")
+
+    assert {"enabledPlugins": {"tenon@tenon": True}, "model": "opus"} == json.loads(settings(user).read_text(encoding="utf-8"))
+
+
+def test_a_dry_uninstall_names_the_base_url_that_comes_back(user: Tenon, api: MessagesApi) -> None:
+    """Where the user had one."""
+    del user.env["TENON_UPSTREAM"]
+    settings(user).write_text(f'{{"env": {{"ANTHROPIC_BASE_URL": "{api.url}"}}, "enabledPlugins": {{"tenon@tenon": true}}}}', encoding="utf-8")
+    user.ok("proxy", "on", "--yes")
+
+    assert f"env.ANTHROPIC_BASE_URL in {settings(user)}: would be what it was before\n" in user.ok("uninstall", "--dry-run").out
+
+
+def test_a_proxy_that_cannot_serve_is_told_as_it_is() -> None:
+    """With the reason, and without a promise that the next session starts it."""
+    told = standing.lines(replace(ON, state=None, detour="port 9000 is used by another program"), NOW)
+
+    assert [
+        ("proxy", "on, not used for now, and not running; each new session tries it again"),
+        ("", "Claude Code talks to its API directly: port 9000 is used by another program"),
+    ] == told
+
+
+def test_a_setting_of_a_proxy_that_runs_says_when_it_holds(user: Tenon) -> None:
+    """The port and the upstream are read when it starts."""
+    before = user.ok("config", "upstream", "https://gateway.example").err
+    user.ok("start")
+    once = user.ok("config", "upstream", "https://gateway.example/b").err
+    other = user.ok("config", "proxy.trace_tokens", "1000").err
+
+    assert [False, True, False] == ["keeps what it was started with: `tenon stop`" in said for said in (before, once, other)]
+
+
+def test_an_upstream_that_is_none_is_refused_before_anything_starts(user: Tenon) -> None:
+    """Nothing goes to another place instead, and doctor says it too."""
+    user.env["TENON_UPSTREAM"] = "gateway.example"
+    started, on = user("start"), user("proxy", "on", "--yes")
+    warned = {check["check"]: check["said"] for check in user("doctor", "--json").records}["settings"]
+
+    assert [(1, True)] * 2 == [(done.code, "upstream (TENON_UPSTREAM) must be an address like https://gateway.example" in done.err) for done in (started, on)]
+    assert "the proxy does not start with it" in warned
+
+
+NOW = 1_796_100_000.0
 URL, UPSTREAM = "http://127.0.0.1:9000", "https://api.anthropic.com"
 STATE = State(9000, 1, "t", __version__, str(Path(__file__).parent), UPSTREAM, 1.0)
 ON = Standing(9000, switch=Switch(URL, UPSTREAM, "/c/settings.json"), value=URL, state=STATE)
@@ -422,6 +595,8 @@ ON = Standing(9000, switch=Switch(URL, UPSTREAM, "/c/settings.json"), value=URL,
         (replace(ON, state=State(9001, 1, "t", __version__, str(Path(__file__).parent), UPSTREAM, 1.0)), ("proxy", "fail", "tenon stop")),
         (replace(ON, state=State(9000, 1, "t", "0.0.1", "/gone", UPSTREAM, 1.0)), ("proxy version", "warn", "tenon stop")),
         (replace(ON, looked_at=9, bypassed=[Bypassed("refused", 2, 1.0)]), ("conversations", "warn", "tenon logs")),
+        (replace(ON, wished=9055), ("proxy port", "warn", "tenon proxy on")),
+        (replace(ON, cramped="proxy.max_context is 20,000"), ("past sessions", "warn", "tenon config --unset proxy.max_context (500,000)")),
         (replace(ON, problem="proxy-on.json cannot be read"), ("proxy", "fail", "tenon proxy off")),
     ],
 )
@@ -441,13 +616,22 @@ def test_an_address_is_shown_without_what_is_secret() -> None:
 
 
 @pytest.mark.skipif(not has_tmux(), reason="no tmux to sit at")
-@pytest.mark.parametrize(("typed", "agent"), [("2", "reviewer"), ("", "default"), ("new-one", "new-one")])
+@pytest.mark.parametrize(
+    ("typed", "agent"), [("2", "reviewer"), ("", "default"), ("new-one", "new-one"), ("7", "default"), ("No!", "default"), ("defualt", "default")]
+)
 def test_on_a_terminal_the_agent_is_chosen(user: Tenon, typed: str, agent: str) -> None:
-    """By number, by Enter, or by a new name, which begins it."""
+    """By number, by Enter, or by a new name, which begins it when the user says so; what is none of these is asked for again."""
     claude(user)
     user.ok("--agent", "reviewer", "write", "Reviewers like small changes")
     with Terminal([PYTHON, "-I", "-S", DOOR, "code"], user.project, {**user.environment(), "TERM": "xterm-256color"}) as terminal:
         terminal.wait_for("Which agent?")
         terminal.type(typed)
         terminal.keys("Enter")
+        if typed in ("new-one", "defualt"):
+            terminal.wait_for(f"There is no agent «{typed}» yet. Begin it? [y/N]")
+            terminal.type("y" if typed == agent else "n")
+            terminal.keys("Enter")
+        if typed in ("7", "No!", "defualt"):
+            terminal.wait_for({"7": "There is no 7 in the list.", "No!": "is not an agent name"}.get(typed, "Begin it? [y/N] n"))
+            terminal.keys("Enter")
         terminal.wait_for(f"/agent/{agent}")

@@ -11,6 +11,7 @@ from tenon.base.errors import TenonError
 from tenon.world import claude_settings, launcher
 from tests.cli.conftest import Tenon
 from tests.cli.test_install import RULES, here, run, take_back, tree
+from tests.fakes.transcripts import Transcript
 
 
 def test_what_the_user_changed_since_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,6 +83,27 @@ def test_one_agent_is_deleted_and_all_else_stays(tenon: Tenon) -> None:
 
     assert (1, 1) == (wrong.code, unknown.code)
     assert ["default"] == [record["agent"] for record in tenon.ok("agents", "--json").records]
+
+
+def test_what_a_deleted_agent_had_is_not_imported_by_another(tenon: Tenon) -> None:
+    """Sub-agents' files neither; --deleted brings it along, and an uninstall without memories leaves nothing of it."""
+    talk = tenon.talk()
+    talk.prompt("the ghost's secret is pumpernickel")
+    helper = Transcript(talk.path[: -len(".jsonl")] + "/subagents/agent-a1.jsonl", folder=str(tenon.project))
+    tenon.ok("--agent", "ghost", "import")
+    helper.prompt("look for pumpernickel")
+    tenon.written("kept")
+    tenon.ok("agents", "--delete", "ghost", "--yes")
+    done = tenon.ok("import")
+    dry = tenon.ok("import", "--dry-run")
+
+    assert "2 transcripts of agents that were deleted: left out; --deleted brings them along." in done.err
+    assert (True, True) == ("0 transcripts" in dry.out, "left out" in dry.err)
+    assert "pumpernickel" not in tenon.ok("recall", "--archive", "pumpernickel").out
+    assert "transcripts of 1 sessions" in tenon.ok("import", "--deleted").out
+    assert "the ghost's secret is pumpernickel" in tenon.ok("recall", "--archive", "pumpernickel").out
+    tenon.ok("uninstall", "--purge", "default", "--yes", given="default\n")
+    assert not (tenon.home / ".tenon").exists()
 
 
 def test_an_uninstall_without_an_install_says_so(tenon: Tenon) -> None:

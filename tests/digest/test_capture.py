@@ -14,7 +14,7 @@ import pytest
 from tenon.base import paths
 from tenon.base.lean import sqlite
 from tenon.digest import capture, importing
-from tenon.store import db, exchanges, feeds
+from tenon.store import db, deleted, exchanges, feeds
 from tenon.store.db import Store
 from tests.fakes.transcripts import Transcript
 from tests.store.chain import checked
@@ -419,6 +419,39 @@ def test_a_transcript_of_another_agent_is_left_to_it(store: Store, talk: Transcr
     assert [] == importing.plan(store, os.path.dirname(os.path.dirname(folder))).files
     feeds.claim(store, os.path.realpath(talk.path), 1.0)  # resumed by this agent: now it is its own too
     assert 1 == capture.catch_up(store, folder, now=2e9, budget_s=60).new
+
+
+def test_what_a_deleted_agent_had_stays_gone(store: Store, talk: Transcript) -> None:
+    """At a session's start and at an import; what is said in it afterwards is new, and only --deleted brings the rest back."""
+    talk.prompt("the ghost's secret is pumpernickel")
+    talk.reply("Noted.")
+    deleted.note({talk.path: os.path.getsize(talk.path)})
+    folder = os.path.dirname(talk.path)
+    home = os.path.dirname(os.path.dirname(folder))
+    plan = importing.plan(store, home)
+
+    assert (0, [], 1) == (capture.catch_up(store, folder, now=2e9, budget_s=60).new, plan.files, plan.deleted)
+    assert [talk.session] == [file.session for file in importing.plan(store, home, deleted=True).files]
+    feeds.claim(store, os.path.realpath(talk.path), 1.0)  # resumed by this agent
+    assert 0 == take(store, talk).new
+    talk.prompt("and now something else")
+    assert (1, 0) == (take(store, talk).new, take(store, talk).new)
+    assert [("prompt", "and now something else")] == told(store)
+    os.replace(talk.path, talk.path + ".old")  # written anew, as Claude Code may: what is gone is not read all the same
+    Path(talk.path).write_bytes(Path(talk.path + ".old").read_bytes())
+    assert 0 == take(store, talk).new
+    deleted.take_up([talk.path])
+    with db.open_store(paths.store_path("fresh")) as fresh:
+        assert (3, False) == (take(fresh, talk).new, os.path.exists(deleted.path()))
+
+
+def test_where_it_is_not_known_what_was_deleted_nothing_is_read(store: Store, talk: Transcript) -> None:
+    """A sentence says why; it may be what nobody should read any more."""
+    talk.prompt("one")
+    paths.make_private(paths.home())
+    Path(deleted.path()).write_text("{broken", encoding="utf-8")
+
+    assert (0, True) == (take(store, talk).new, "deleted.json cannot be read" in take(store, talk).problem)
 
 
 def test_an_archived_conversation_outlives_its_transcript(store: Store, talk: Transcript) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tenon.store import memories
-from tenon.world import base_url, daemon, machine, record
+from tenon.world import base_url, daemon, guard, machine, record
 from tests.fakes import ports
 from tests.hooks.conftest import HOOK, ROOT
 
@@ -91,6 +91,39 @@ def test_a_taken_port_sends_claude_code_around_and_back(fire, on, port, store, r
     assert [None, None] == [second.answer.get("systemMessage"), prompt.answer.get("systemMessage")]
     assert "serves again" in third.answer["systemMessage"]
     assert (through, None) == (on.read_bytes(), base_url.why_direct())
+
+
+@pytest.mark.parametrize("alive", [False, True])
+def test_a_thief_of_the_port_gets_nothing_from_the_hooks(fire, on, port, alive) -> None:
+    """The proxy died, another program was faster and answers as it did: it is stepped around at a prompt or a start, and hears no token."""
+    daemon.start(port, upstream=UPSTREAM)
+    state = json.loads(Path(daemon.state_path()).read_text(encoding="utf-8"))
+    daemon.stop()
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    state["pid"] = os.getpid() if alive else gone.pid  # a number may be given out again
+    secrets = {"ANTHROPIC_API_KEY": "sk-hush", "ANTHROPIC_AUTH_TOKEN": "hush-too", "ANTHROPIC_BASE_URL": daemon.address(port)}
+    with ports.Thief(port) as thief:
+        for event in ("UserPromptSubmit", "SessionStart"):
+            Path(daemon.state_path()).write_text(json.dumps(state), encoding="utf-8")
+            beaten(60)
+            fired = fire(event, prompt="what is our retry budget?", source="startup", env=secrets)
+            assert f"port {port} is used by another program, which does not prove that it is Tenon's proxy" in fired.answer["systemMessage"]
+            assert (UPSTREAM, True) == (base_url.value(str(on)), base_url.why_direct() is not None)
+            assert base_url.through()
+    os.remove(daemon.state_path())
+
+    heard = b"".join(thief.heard)
+    assert [False, False, False] == [word.encode() in heard for word in (state["token"], "hush", "Bearer")]
+    assert (alive or os.name != "posix") == (b"GET /_tenon/status" in heard)
+
+
+def test_the_guard_is_brought_up_to_date(fire, on, port) -> None:
+    """One of an older version of the plugin might not understand the proxy."""
+    Path(guard.path()).write_text("# older", encoding="utf-8")
+    fire("SessionStart", source="startup")
+
+    assert guard.is_current()
 
 
 def test_a_proxy_that_cannot_start_is_stepped_around(fire, on, port) -> None:

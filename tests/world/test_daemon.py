@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -32,6 +35,24 @@ def recorded() -> dict[str, object]:
     """What the proxy wrote of itself."""
     found: dict[str, object] = json.loads(Path(daemon.state_path()).read_text(encoding="utf-8"))
     return found
+
+
+def died(port: int) -> str:
+    """A proxy was killed and has left its file; its token."""
+    state = daemon.start(port, upstream=UPSTREAM)
+    os.kill(state.pid, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
+    try:
+        os.waitpid(state.pid, 0)
+    except ChildProcessError:
+        pass
+    while daemon.is_taken(port):
+        pass
+    return state.token
+
+
+def renumbered() -> None:
+    """The file of the proxy names a process that is there, as when its number was given out again."""
+    Path(daemon.state_path()).write_text(json.dumps({**recorded(), "pid": os.getpid()}), encoding="utf-8")
 
 
 def test_none_runs_before_one_is_started(port: int) -> None:
@@ -93,15 +114,78 @@ def test_another_program_on_the_port_is_a_sentence_with_the_way_out(port: int) -
         daemon.start(port, upstream=UPSTREAM)
 
 
-def test_a_stranger_that_took_over_the_port_is_not_ours(port: int) -> None:
-    """It does not know the token."""
-    daemon.start(port, upstream=UPSTREAM)
-    left = Path(daemon.state_path()).read_bytes()
-    daemon.stop()
-    Path(daemon.state_path()).write_bytes(left)
-    with ports.Stranger(port):
+@pytest.mark.parametrize("more", [(), ("X-Tenon-Proof: " + "0" * 64,), ("X-Tenon-Proof: ?", "X-Tenon-Proof:")])
+def test_a_thief_of_the_port_is_neither_believed_nor_told_anything(port: int, more: tuple[str, ...]) -> None:
+    """It answers as the proxy would, and hears no token, whether or not the proxy's process seems to be there."""
+    token = died(port)
+    with ports.Thief(port, *more) as thief:
+        assert daemon.running() is None
+        asked = len(thief.heard)
+        renumbered()
+        assert daemon.running() is None
+        with pytest.raises(TenonError, match=f"port {port} is used by another program, which does not prove that it is Tenon's proxy; .*{port + 1}`"):
+            daemon.start(port, upstream=UPSTREAM, wait_s=0.2)
+        with pytest.raises(TenonError, match="is there and does not answer"):
+            daemon.stop()
+        os.utime(daemon.state_path(), (1, 1))
+        assert daemon.stop() is None
+        heard = b"".join(thief.heard)
+    os.remove(daemon.state_path())
+
+    assert (os.name != "posix", True) == (asked > 0, len(thief.heard) > asked)
+    assert b"GET /_tenon/status" in heard
+    assert (False, False) == (token.encode() in heard, b"Bearer" in heard)
+
+
+def test_what_a_thief_heard_is_no_proof(port: int) -> None:
+    """Sent back to it, or to the proxy that comes after."""
+    died(port)
+    renumbered()
+    with ports.Thief(port) as thief:
+        daemon.running()
+        marks = [line for line in thief.heard[0].decode("ascii").split("\r\n") if line.startswith(("X-Tenon-Nonce: ", "Authorization: Tenon "))]
+    assert 2 == len(marks)
+    with ports.Thief(port, f"X-Tenon-Proof: {marks[1].split()[-1]}"):
         assert daemon.running() is None
     os.remove(daemon.state_path())
+    daemon.start(port, upstream=UPSTREAM)
+    with socket.create_connection(("127.0.0.1", port)) as door:
+        door.sendall("\r\n".join(["GET /_tenon/status HTTP/1.0", *marks, "", ""]).encode("ascii"))
+        assert door.recv(4096).startswith(b"HTTP/1.1 401 ")
+
+
+def test_one_who_lets_wait_is_not_waited_for(port: int) -> None:
+    """A byte now and then does not hold anybody up."""
+
+    class Slow(ports.Thief):
+        def answer(self, client: socket.socket) -> None:
+            client.settimeout(5)
+            try:
+                while not over.wait(0.01):
+                    client.sendall(b"H")
+            except OSError:
+                over.set()
+
+    over = threading.Event()
+    died(port)
+    renumbered()
+    with Slow(port):
+        assert daemon.running(wait_s=0.2) is None
+        assert over.wait(5)
+    os.remove(daemon.state_path())
+
+
+def test_a_port_that_another_user_has_is_not_asked(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the kernel tells."""
+    if not os.path.exists("/proc/net/tcp"):
+        pytest.skip("needs Linux")
+    state = daemon.start(port, upstream=UPSTREAM)
+    me = os.geteuid()
+    with monkeypatch.context() as context:
+        context.setattr(os, "geteuid", lambda: me + 1)
+        assert daemon.running() is None
+    assert (found := daemon.running()) is not None
+    assert state.pid == found.pid
 
 
 def test_one_that_ends_at_once_says_why(port: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -63,3 +65,34 @@ def test_where_nothing_is_known_everybody_is_let_in(server: socket.socket, monke
         with accepted:
             assert peer.owner(accepted) is None
             assert not peer.is_foreign(accepted)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::", "::ffff:127.0.0.1"])  # noqa: S104
+def test_the_owner_of_a_port_is_known(address: str) -> None:
+    """However it listens; nobody when none does."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        try:
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            listener.bind((address, 0))
+        except OSError:
+            pytest.skip("this machine has no IPv6")
+        port = listener.getsockname()[1]
+        before = peer.listener(port)
+        listener.listen()
+        assert (None, os.geteuid() if LINUX else None) == (before, peer.listener(port))
+        assert not peer.is_taken_by_another(port)
+
+
+def test_the_port_of_another_user_is_told_from_one_s_own(server: socket.socket) -> None:
+    """By a program that runs as somebody else."""
+    if not LINUX or os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs Linux, root and setpriv")
+    code = "import socket\ns = socket.create_server(('127.0.0.1', 0))\nprint(s.getsockname()[1], flush=True)\ninput()"
+    command = ["setpriv", "--reuid=65534", "--clear-groups", "/usr/bin/python3", "-I", "-S", "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        port = int(other.stdout.readline())
+        assert (65534, True) == (peer.listener(port), peer.is_taken_by_another(port))
+        other.communicate(b"\n", timeout=10)

@@ -28,7 +28,21 @@ KNOWN: dict[str, tuple[object, str]] = {
     "decay.short_per_day": (0.95, "what a short-term memory keeps of its strength per day"),
     "decay.long_per_day": (0.997, "what a long-term memory keeps of its strength per day"),
 }
-MOST = {"inject.max_chars": 9900}  # Claude Code cuts at 10,000, and the fence around it is counted too
+# What a number may be; one that is not named here is from 0 to LARGEST.
+LEAST = {"proxy.port": 1, "proxy.max_context": 20_000}  # below it Claude Code's own instructions and tools leave no room
+MOST = {
+    "inject.max_chars": 9900,  # Claude Code cuts at 10,000, and the fence around it is counted too
+    "inject.hits": 100,
+    "recall.floor": 1,
+    "proxy.port": 65_535,
+    "proxy.max_context": 10_000_000,
+    "proxy.trace_tokens": 10_000_000,
+    "decay.short_per_day": 1,
+    "decay.long_per_day": 1,
+}
+LARGEST = 1_000_000
+CHOICES = {"proxy.scope": ("agent", "repository")}
+OWN_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
 class Settings:
@@ -80,11 +94,30 @@ def load() -> Settings:
     excluded = values["archive.exclude"]
     if isinstance(chosen, list) and isinstance(excluded, list) and excluded is not chosen:
         values["archive.exclude"] = [*chosen, *excluded]  # the environment can add to what is excluded, not take away
+    port = values["proxy.port"]
+    own = allowed("upstream", values["upstream"], port) if isinstance(port, (int, float)) else ""
+    if own and not allowed("upstream", values["upstream"]):
+        problems.append(f"{origin['upstream']}: 'upstream' must be {own}; the proxy does not start with it")
     doubt = "; ".join(problem for problem in problems if "'archive" in problem or problem.startswith(paths.settings_path()))
     if doubt:
         values["archive.enabled"] = False
         origin["archive.enabled"] = "off while the settings are in doubt"
     return Settings(values, origin, "; ".join(problems), doubt)
+
+
+def limits(name: str) -> tuple[float, float]:
+    """The least and the most that a number may be."""
+    return LEAST.get(name, 0), MOST.get(name, LARGEST)
+
+
+def allowed(name: str, value: object, port: float = 0) -> str:
+    """What a value that is none must be, «» for one that may be; `port` is the proxy's, which must not send to itself."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        least, most = limits(name)
+        return "" if least <= value <= most else f"from {least} to {most}" if name == "proxy.port" else f"from {least:,} to {most:,}"
+    if name in CHOICES:
+        return "" if value in CHOICES[name] else " or ".join(CHOICES[name])
+    return _address(str(value).strip(), port) if name == "upstream" else ""
 
 
 def variable(name: str) -> str:
@@ -132,12 +165,34 @@ def _take(name: str, value: object, where: str, values: dict[str, object], origi
     if not fits:
         problems.append(f"{where}: '{name}' must be {_wanted(default)}, not {value!r}")
         return
-    most = MOST.get(name)
-    if most is not None and isinstance(value, (int, float)) and value > most:
-        problems.append(f"{where}: '{name}' must be {most:,} at most, not {value:,}; {most:,} is used")
-        value = most
+    wanted = allowed(name, value)
+    if wanted and name == "upstream":  # it stays: what is meant for another place must not go to the usual one
+        problems.append(f"{where}: 'upstream' must be {wanted}; the proxy does not start with it")
+    elif wanted:
+        used = _nearest(name, value, default)
+        problems.append(f"{where}: '{name}' must be {wanted}, not {value!r}; {used} is used")
+        value = used
     values[name] = value
     origin[name] = where
+
+
+def _nearest(name: str, value: object, default: object) -> object:
+    """What is used in the place of a value that may not be: the limit that it passed, else the default."""
+    if name == "proxy.port" or not isinstance(value, (int, float)):
+        return default
+    least, most = limits(name)
+    return least if value < least else most if value > most else default
+
+
+def _address(url: str, port: float) -> str:
+    """What an address must be that the proxy could not send to, «» for one that is well, or for none."""
+    scheme, _, rest = url.partition("://")
+    place = rest.partition("/")[0].rpartition("@")[2].lower()
+    host, closing, number = place.rpartition("]") if place.startswith("[") else (place.partition(":")[0], "", ":" + place.partition(":")[2])
+    number = number.lstrip(":")
+    if url and (scheme.lower() not in ("http", "https") or not host.strip("[") or (number and not number.isdigit()) or len(url.split()) > 1):
+        return "an address like https://gateway.example"
+    return "another address than the proxy's own" if host + closing in OWN_HOSTS and number == f"{port:.0f}" else ""
 
 
 def _wanted(default: object) -> str:

@@ -8,9 +8,11 @@ import sys
 
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
+from tenon.base.lean import sqlite
 from tenon.cli import context
 from tenon.cli.main import reads
-from tenon.store import db, figures
+from tenon.digest import projects
+from tenon.store import db, deleted, feeds, figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ EXAMPLES = """
 tenon agents
 tenon --agent reviewer write "Names are British"    begins the memory of another agent
 tenon code --agent reviewer                         so does a session with it
-tenon agents --delete reviewer                      deletes all it remembers, when its name is typed again
+tenon agents --delete reviewer                      deletes all it remembers for good, when its name is typed again
 """
 
 
@@ -51,7 +53,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
             out.record(found)
             continue
         held = f"cannot be read: {found['problem']}" if found["problem"] else (
-            f"{found['memories']:,} memories, {found['turns']:,} turns, {found['sessions']:,} sessions, {context.size(found['bytes'])}"
+            f"{context.counted(found['memories'], 'memory', 'memories')}, {context.counted(found['turns'], 'turn')}, "
+            f"{context.counted(found['sessions'], 'session')}, {context.size(found['bytes'])}"
         )  # fmt: skip
         out.line(f"{'*' if found['chosen'] else ' '} {out.styled('strong', name)}  {held}")
     if not listed:
@@ -77,13 +80,31 @@ def agreed(agent: str, out: Out) -> None:
 
 
 def delete(agent: str, out: Out) -> None:
-    """Deletes what the agent remembers."""
+    """Deletes what the agent remembers; what its sessions said is not read again from Claude Code's transcripts."""
     folder = paths.agent_folder(agent)
+    try:
+        deleted.note(_transcripts(paths.store_path(agent)))
+    except TenonError as error:
+        out.say(f"Claude Code's transcripts of its sessions stay, and may be read again by another agent: {error}.")
     try:
         shutil.rmtree(folder)
     except OSError as error:
         raise TenonError(f"{error.filename or folder} cannot be deleted ({error.strerror}); end all sessions that use it and try again") from error
     out.line(f"{folder}: deleted")
+
+
+def _transcripts(path: str) -> dict[str, int]:
+    """The transcripts of an agent's sessions and their sub-agents, and how long each is."""
+    if not os.path.isfile(path):
+        return {}
+    try:
+        with db.open_reader(path) as store:
+            known = feeds.read_so_far(store)
+    except sqlite.Error as error:
+        raise TenonError(db.explain(path, error)) from error
+    for own in [own for name in list(known) for own, _ in projects.subagents(name)]:
+        known.setdefault(os.path.realpath(own), 0)
+    return {name: max(read, os.path.getsize(name) if os.path.isfile(name) else 0) for name, read in known.items()}
 
 
 def names() -> list[str]:

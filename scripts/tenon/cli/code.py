@@ -10,13 +10,14 @@ import sys
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
 from tenon.cli import agents, standing
-from tenon.cli.main import count
+from tenon.cli.main import as_set
 from tenon.cli.out import is_terminal
 from tenon.world import claude_settings, daemon, machine, spared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from typing import Any
 
     from tenon.cli.out import Out
@@ -29,12 +30,37 @@ tenon code                              choose an agent, then Claude Code with i
 tenon code --agent reviewer             begins the agent when it is new
 tenon code -- --continue --model opus   with arguments of claude's own
 """
+OWN = ("--agent", "--color", "--port")  # each with a value
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
-    parser.add_argument("--port", metavar="N", type=count, default=0, help="the port of a proxy that has to be started (else the setting proxy.port)")
+    parser.add_argument(
+        "--port", metavar="N", type=as_set("proxy.port"), default=0, help="the port of a proxy that has to be started (else the setting proxy.port)"
+    )
     parser.add_argument("claude", nargs="*", metavar="-- ARGUMENT", help="what follows -- goes to claude as it is")
+
+
+def meant(arguments: Sequence[str]) -> str:
+    """The sentence for arguments of claude's own that stand where Tenon's do, with the command as it has to be."""
+    own: list[str] = []
+    others: list[str] = []
+    left = iter(arguments)
+    for argument in left:
+        if argument == "--":
+            others += left
+        elif argument in OWN:
+            own += [argument, next(left, "")]
+        else:
+            (own if argument == "code" and "code" not in own or argument.startswith(tuple(f"{name}=" for name in OWN)) else others).append(argument)
+    return f"arguments of claude's own go after --: {joined(['tenon', *own, '--', *others])}"
+
+
+def joined(words: Sequence[str]) -> str:
+    """The command line as a shell reads it."""
+    from shlex import quote
+
+    return " ".join(f'"{word}"' if " " in word else word for word in words) if os.name == "nt" else " ".join(map(quote, words))
 
 
 def run(options: argparse.Namespace, out: Out) -> int:
@@ -42,6 +68,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
     program = _program()
     given = list(options.claude)
     agent = paths.agent_name(options.agent) if options.agent else _chosen(out)
+    if options.agent and not os.path.isfile(paths.store_path(agent)):
+        out.say(f"There was no agent «{agent}» yet; it begins with this session, knowing nothing.")
     env = {**os.environ, "TENON_AGENT": agent}
     here = machine.here()
     url, upstream = _served(here, options.port, agent, out)
@@ -120,12 +148,24 @@ def _chosen(out: Out) -> str:
         names.insert(0, usual)
     for number, name in enumerate(names, 1):
         out.say(f"{number:3}  {out.styled('strong', name)}{'' if os.path.isfile(paths.store_path(name)) else '  (new)'}")
-    out.notes.write(f"Which agent? A number, or a new name; Enter for {usual}: ")
-    out.notes.flush()
-    said = sys.stdin.readline().strip()
-    if said.isdigit() and 1 <= int(said) <= len(names):
-        return names[int(said) - 1]
-    return paths.agent_name(said) if said else usual
+    while True:
+        out.notes.write(f"Which agent? A number, or a new name; Enter for {usual}: ")
+        out.notes.flush()
+        said = sys.stdin.readline().strip()
+        if not said:
+            return usual
+        if said.isdigit():
+            if 1 <= int(said) <= len(names):
+                return names[int(said) - 1]
+            out.say(f"There is no {said} in the list.")
+            continue
+        try:
+            name = paths.agent_name(said)
+        except TenonError as error:
+            out.say(f"{error}.")
+            continue
+        if name in names or out.confirm(f"There is no agent «{name}» yet. Begin it?", False):
+            return name
 
 
 def _served(here: Machine, port: int, agent: str, out: Out) -> tuple[str, str]:

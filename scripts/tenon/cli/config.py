@@ -8,6 +8,7 @@ import os
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
 from tenon.cli.main import reads
+from tenon.world import base_url, daemon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ tenon config archive.exclude ~/private    folders whose sessions are neither kep
 tenon config --unset inject.hits          back to the default
 """
 WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-AT_MOST_ONE = ("recall.floor", "decay.short_per_day", "decay.long_per_day")
+
+AT_START = {"proxy.port", "upstream"}  # the proxy reads them when it starts, all others with each request
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +60,9 @@ def run(options: argparse.Namespace, out: Out) -> int:
             _show(name, found, default, meaning, out)
     if found.problem:
         out.say(f"Left out: {found.problem}.")
+    if (options.value or options.unset) and {options.name, options.unset} & AT_START and (daemon.running() is not None or os.path.exists(base_url.path())):
+        way = "`tenon proxy on` applies it" if os.path.exists(base_url.path()) else "`tenon stop` ends that one, and the next start takes the new value"
+        out.say(f"A proxy that runs keeps what it was started with: {way}.")
     if options.value and found.origin[options.name] != "settings.json":
         out.say(f"{found.origin[options.name]} says otherwise, and goes before settings.json.")
     return 0
@@ -86,6 +91,10 @@ def _typed(name: str, given: list[str]) -> object:
         return WORDS[raw.lower()]
     if isinstance(default, (int, float)):
         return _number(name, raw, default)
+    raw = raw.strip()
+    wanted = settings.allowed(name, raw, settings.load().number("proxy.port"))
+    if wanted:
+        raise TenonError(f"{name} is {wanted}" + ("" if name == "upstream" else f", not '{raw}'"))  # a password may be in it
     return paths.agent_name(raw) if name == "agent" else raw
 
 
@@ -94,9 +103,9 @@ def _number(name: str, raw: str, default: float) -> float:
         value = int(raw) if isinstance(default, int) else float(raw)
     except ValueError:
         raise TenonError(f"{name} is {'a whole number' if isinstance(default, int) else 'a number'} like {default}, not '{raw}'") from None
-    most = 1 if name in AT_MOST_ONE else settings.MOST.get(name, 999_999)
-    if not 0 <= value <= most:
-        raise TenonError(f"{name} is from 0 to {most:,}, not {raw}")
+    wanted = settings.allowed(name, value)
+    if wanted:
+        raise TenonError(f"{name} is {wanted}, not {raw}")
     return value
 
 

@@ -14,7 +14,7 @@ from tenon.base.errors import TenonError
 from tenon.cli import context, facts, standing
 from tenon.cli.main import reads
 from tenon.store import db, forget, rescue
-from tenon.world import machine, modes, python
+from tenon.world import leavings, machine, modes, python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,6 +117,10 @@ def mend(found: Facts, out: Out, *, yes: bool) -> bool:
             tight = done = True
     if tight:
         out.say(f"made {len(found.exposed)} files and folders yours alone")
+    gone = leavings.remove(found.left)
+    if gone:
+        out.say(f"removed {context.counted(len(gone), 'file')} that a command left when it was ended in the middle")
+        done = True
     store = found.store
     if store.empty:
         db.open_store(store.path).close()
@@ -202,6 +206,9 @@ def _home(found: Facts) -> list[Check]:
         checks.append(Check("home", "fail", f"others can read {found.exposed[0]}{more}", "tenon doctor --fix"))
     else:
         checks.append(Check("home", "ok", f"{found.home}, yours alone"))
+    if found.left:
+        more = f" and {len(found.left) - 1} more" if len(found.left) > 1 else ""
+        checks.append(Check("leavings", "warn", f"{found.left[0]}{more}: left by a command that was ended in the middle", "tenon doctor --fix (removes it)"))
     low = found.free_bytes < LOW_BYTES
     checks.append(Check("disk", "warn" if low else "ok", f"{context.size(found.free_bytes)} free", "free some space; nothing stored is lost" if low else ""))
     problem = found.settings_problem

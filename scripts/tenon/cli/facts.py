@@ -17,7 +17,7 @@ from tenon.cli import standing
 from tenon.cli.importing import planned
 from tenon.digest import projects
 from tenon.store import db, feeds, figures, health, migrate, places
-from tenon.world import base_url, claude_settings, launcher, machine, modes, record
+from tenon.world import base_url, claude_settings, launcher, leavings, machine, modes, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ class Facts:
     python3: Found
     off: bool
     closed: list[str] = field(default_factory=list)  # what is the user's own and shut to them
+    left: list[str] = field(default_factory=list)  # by writers that were ended in the middle
     excluded: str = ""  # the folder, when archive.exclude names it or one above
     proxy: standing.Standing | None = None
 
@@ -163,6 +164,7 @@ def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, 
         python3=probe(["python3"]),
         off=bool(os.environ.get("TENON_DISABLE")),
         closed=modes.closed(here.tenon_home),
+        left=leavings.found(here.tenon_home, [here.settings]),
         excluded=folder if paths.lies_in(folder, settled.names("archive.exclude")) else "",
         proxy=standing.look(here, agent),
     )

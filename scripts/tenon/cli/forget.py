@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
             out.say(f"Nothing to forget: {', '.join(lines)}.")
             return 0
         if not out.json:
-            _show(lines, options.dry_run, out)
+            show(lines, options.dry_run, out)
         if options.dry_run:
             _record(lines, False, out)
             return 0
@@ -119,12 +119,16 @@ def _still(here: Context, texts: Sequence[str], out: Out) -> bool:
     return bool(found)
 
 
-def _show(lines: Sequence[str], dry_run: bool, out: Out) -> None:
+def show(lines: Sequence[str], dry_run: bool, out: Out) -> None:
+    """Prints what goes, each line once and how often."""
     out.line("This would be forgotten:" if dry_run else "This will be forgotten:")
-    for line in lines[:SHOWN]:
-        out.line("  " + line)
-    if len(lines) > SHOWN:
-        out.line(f"  and {len(lines) - SHOWN:,} more")
+    counts: dict[str, int] = {}
+    for line in lines:
+        counts[line] = counts.get(line, 0) + 1
+    for line in list(counts)[:SHOWN]:
+        out.line("  " + line + (f" ({counts[line]:,} times)" if counts[line] > 1 else ""))
+    if len(counts) > SHOWN:
+        out.line(f"  and {len(counts) - SHOWN:,} more")
 
 
 def _record(lines: Sequence[str], done: bool, out: Out) -> None:

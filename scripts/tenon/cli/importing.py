@@ -12,6 +12,7 @@ from tenon.cli import context
 from tenon.cli.main import reads
 from tenon.digest import importing, summary
 from tenon.digest.capture import Report
+from tenon.store import deleted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", default="", metavar="PATH", help="where the transcripts are (Claude Code's own folder)")
     parser.add_argument("--dry-run", action="store_true", help="only say how much there is")
     parser.add_argument("--since", metavar="DATE", default="", help="only transcripts changed since that day, 2026-01-31")
+    parser.add_argument("--deleted", action="store_true", help="also what agents had that were deleted")
     reads(parser)
 
 
@@ -88,18 +90,20 @@ def run(options: argparse.Namespace, out: Out) -> int:
         _dry(options, out, home, below, since)
         return 0
     with context.writing(options) as here:
-        plan = _plan(here.store, home, below, since)
+        plan = _plan(here.store, home, below, since, deleted=options.deleted)
+        if options.deleted:
+            deleted.take_up(file.path for file in plan.files)
         if not plan.files:
             _told(out, plan, Report(), 0, 0.0, since=options.since)
             return 0
         return _read(here.store, plan, out, here.settings.names("archive.exclude"))
 
 
-def planned(store: Store, home: str, now: float, *, since: float | None = None) -> Plan:
+def planned(store: Store, home: str, now: float, *, since: float | None = None, deleted: bool = False) -> Plan:
     """What is to be read. A transcript counts as read when its rest is a last line that nobody has gone on with for an hour."""
-    plan = importing.plan(store, home, since=since)
+    plan = importing.plan(store, home, since=since, deleted=deleted)
     files = [file for file in plan.files if now - file.changed < UNFINISHED_S or not _broken_off(file)]
-    return importing.Plan(files, plan.already + len(plan.files) - len(files))
+    return importing.Plan(files, plan.already + len(plan.files) - len(files), plan.deleted)
 
 
 def _broken_off(file: File) -> bool:
@@ -156,19 +160,19 @@ def _duration(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60:02d} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def _plan(store: Store, home: str, below: str, since: float | None) -> Plan:
-    plan = planned(store, home, time.time(), since=since)
+def _plan(store: Store, home: str, below: str, since: float | None, *, deleted: bool) -> Plan:
+    plan = planned(store, home, time.time(), since=since, deleted=deleted)
     if not below:
         return plan
     stem = os.path.splitext(below)[0] + os.sep  # a transcript's sub-agents lie in the folder of its name
     files = [file for file in plan.files if file.path == below or file.path.startswith((below.rstrip(os.sep) + os.sep, stem))]
-    return importing.Plan(files, plan.already)
+    return importing.Plan(files, plan.already, plan.deleted)
 
 
 def _dry(options: argparse.Namespace, out: Out, home: str, below: str, since: float | None) -> None:
     if context.exists(options):
         with context.reading(options) as here:
-            plan = _plan(here.store, home, below, since)
+            plan = _plan(here.store, home, below, since, deleted=options.deleted)
     else:
         from tempfile import TemporaryDirectory
 
@@ -176,13 +180,14 @@ def _dry(options: argparse.Namespace, out: Out, home: str, below: str, since: fl
 
         # Nothing was read yet; an empty store elsewhere says so without making the real one.
         with TemporaryDirectory() as folder, db.open_store(os.path.join(folder, "tenon.db")) as store:
-            plan = _plan(store, home, below, since)
+            plan = _plan(store, home, below, since, deleted=options.deleted)
     if out.json:
         out.record({"files": len(plan.files), "sessions": plan.sessions, "bytes": plan.size_bytes, "already": plan.already, "from": home})
     else:
         out.line(
             f"{len(plan.files):,} transcripts of {plan.sessions:,} sessions to read, {context.size(plan.size_bytes)}; {plan.already:,} are read already. (from {home})"
         )
+    _left(plan, out)
 
 
 def _read(store: Store, plan: Plan, out: Out, exclude: Sequence[str]) -> int:
@@ -230,6 +235,11 @@ def _folder(file: File) -> str:
         return ""
 
 
+def _left(plan: Plan, out: Out) -> None:
+    if plan.deleted:
+        out.say(f"{context.counted(plan.deleted, 'transcript')} of agents that were deleted: left out; --deleted brings them along.")
+
+
 def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float, *, excluded: int = 0, since: str = "") -> None:
     if out.json:
         out.record(
@@ -237,6 +247,7 @@ def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float, *
              "already": plan.already, "excluded": excluded, "problems": problems, "seconds": round(seconds, 2)}
         )  # fmt: skip
         return
+    _left(plan, out)
     if not plan.files and not plan.already and since:
         out.line(f"Nothing to bring along: there is no transcript since {since}.")
         return

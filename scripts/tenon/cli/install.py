@@ -80,6 +80,8 @@ def install(here: Machine, options: argparse.Namespace, out: Out, probe: Probe) 
     """The exit code: 0 when everything is as it should be or was declined, 1 when something could not be done."""
     kept = record.load(here.tenon_home)
     steps = plan(here, kept, options, probe)
+    if any(step.act is not None for step in steps) and not (options.yes or options.dry_run):
+        out.say("What the plugin cannot do by itself; each step asks first, and `tenon uninstall` takes it back.")
     agreed = [step for step in steps if step.act is not None and not options.dry_run and out.confirm(f"{step.name}: {step.ask}?", options.yes)]
     if agreed:
         kept.make_folder(here.tenon_home)
@@ -89,13 +91,15 @@ def install(here: Machine, options: argparse.Namespace, out: Out, probe: Probe) 
     failed = 0
     for step in steps:  # one line each, in their order
         if step in agreed:
-            failed += not _done(step, out)
+            failed += not _done(step, out, unasked=options.yes)
         elif step.act is None:
             out.line(f"{step.name}: {step.note}")
             failed += step.wrong and not options.dry_run
         else:
             out.line(f"{step.name}: {'would ' + step.ask if options.dry_run else 'left as it is'}")
     _closing(here, options, out)
+    if agreed and not failed:
+        out.line("Sessions that begin from now on have it; `tenon doctor` checks that all works.")
     _findable(here, out, agreed)
     return 1 if failed else 0
 
@@ -115,14 +119,14 @@ def plan(here: Machine, kept: Record, options: argparse.Namespace, probe: Probe)
     return steps
 
 
-def _done(step: Step, out: Out) -> bool:
+def _done(step: Step, out: Out, *, unasked: bool) -> bool:
     try:
         if step.act is not None:
             step.act()
     except (TenonError, OSError) as error:
         out.say(f"{step.name}: {error}")
         return False
-    out.line(f"{step.name}: done ({step.ask})")
+    out.line(f"{step.name}: done" + (f" ({step.ask})" if unasked else ""))
     return True
 
 
@@ -246,7 +250,7 @@ def _edit(kept: Record, edit: claude_settings.Edit | None) -> None:
 def _python(here: Machine, kept: Record, probe: Probe) -> Step:
     found = probe(["python3"])
     if not found.problem:
-        return Step("python3", note=f"is {found.version}, {found.executable}")
+        return Step("python3", note=f"{found.version}, {found.executable}")
     if not here.windows:
         return Step(
             "python3",

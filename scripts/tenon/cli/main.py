@@ -5,6 +5,7 @@ A verb's module offers
     EXAMPLES: str                            two commands at least, one a line, each with what it does
     arguments(parser) -> None                its own arguments; `reads(parser)` of this module adds --json
     run(options, out) -> int                 does it and returns the exit code: 0 done, 1 refused
+    meant(arguments) -> str                  optional: the sentence for a command line with arguments that are not its own
 and raises TenonError for whatever the user can put right; `options.wrong(sentence)` ends as wrong usage. --agent and --color are understood everywhere.
 Exit codes: 0 done, also with nothing found; 1 refused, with a sentence; 2 wrong usage; 3 a fault of ours; 130 interrupted.
 """
@@ -23,7 +24,7 @@ from tenon.cli import out as output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
     from tenon.cli.out import Out
@@ -59,7 +60,7 @@ class Layout(argparse.RawDescriptionHelpFormatter):
     """Help as it is written, in at most 100 columns."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=28, width=min(100, _columns()))
+        super().__init__(prog, max_help_position=28, width=min(100, columns()))
 
 
 class Parser(argparse.ArgumentParser):
@@ -78,7 +79,9 @@ def main(arguments: Sequence[str]) -> int:
     try:
         try:
             parser = build(verb)
-            options = parser.parse_args(list(arguments))
+            options, unknown = parser.parse_known_args(list(arguments))
+            if unknown:
+                _refuse(parser, options, arguments, unknown)
             if not verb:
                 out.line(parser.format_help().rstrip())
                 return _flushed(out, 0)
@@ -135,7 +138,7 @@ def described(module: Any) -> str:
     from textwrap import fill
 
     lines = "\n".join("  " + line for line in module.EXAMPLES.strip().splitlines())
-    return f"{lines}\n\n{fill(module.HELP.strip(), min(96, _columns() - 2))}"
+    return f"{lines}\n\n{fill(module.HELP.strip(), min(96, columns() - 2))}"
 
 
 def reads(parser: argparse.ArgumentParser) -> None:
@@ -145,10 +148,43 @@ def reads(parser: argparse.ArgumentParser) -> None:
 
 def count(text: str) -> int:
     """A number of things from 1 up, as an argument's type."""
-    found = int(text)
+    found = _whole(text)
     if found < 1:
         raise argparse.ArgumentTypeError(f"{text} is too few; it is 1 or more")
     return found
+
+
+def as_set(name: str) -> Callable[[str], int]:
+    """The type of an argument that stands for a setting: a whole number that may be its value."""
+
+    def number(text: str) -> int:
+        from tenon.base import settings
+
+        found = _whole(text)
+        wanted = settings.allowed(name, found)
+        if wanted:
+            raise argparse.ArgumentTypeError(f"it is {wanted}, not {text}")
+        return found
+
+    return number
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
+
+
+def _refuse(parser: argparse.ArgumentParser, options: argparse.Namespace, arguments: Sequence[str], unknown: Sequence[str]) -> NoReturn:
+    """Ends as wrong usage of the verb that was called, with what is not understood and where to read on."""
+    verb = options.verb
+    if not verb:
+        parser.error(f"there is no argument {' '.join(unknown)}; `tenon -h` shows what there is")
+    meant = getattr(_module(verb), "meant", None)
+    told = meant(arguments) if meant is not None else f"there is no argument {' '.join(unknown)}; `tenon {verb} -h` shows what there is"
+    options.wrong(told)
+    raise SystemExit(2)
 
 
 def _in_words(arguments: Sequence[str]) -> Sequence[str]:
@@ -203,7 +239,8 @@ def _given(arguments: Sequence[str], flag: str) -> str:
     return ""
 
 
-def _columns() -> int:
+def columns() -> int:
+    """How wide the terminal is, 60 at least."""
     from shutil import get_terminal_size
 
     return max(60, get_terminal_size().columns)

@@ -59,15 +59,19 @@ class Out:
         first, *rest = text.split(self._mark)
         return shown(first) + "".join("\033[" + shown(part) for part in rest)
 
+    def askable(self, yes: bool) -> None:
+        """Raises TenonError where the user has not agreed by --yes and cannot be asked."""
+        if not yes and not (is_terminal(sys.stdin) and is_terminal(self.notes)):
+            raise TenonError("this asks first and there is no terminal to ask on; say --yes")
+
     def confirm(self, question: str, yes: bool) -> bool:
         """Whether the user agrees: by --yes, or by an answer on the terminal.
 
         Raises TenonError where nobody can be asked.
         """
+        self.askable(yes)
         if yes:
             return True
-        if not is_terminal(sys.stdin) or not is_terminal(self.notes):
-            raise TenonError("this asks first and there is no terminal to ask on; say --yes")
         self.results.flush()
         self.notes.write(f"{shown(question)} [y/N] ")
         self.notes.flush()

@@ -9,7 +9,7 @@ import time
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
 from tenon.cli import standing
-from tenon.cli.main import reads
+from tenon.cli.main import columns, reads
 from tenon.world import base_url, claude_settings, daemon, guard, machine, record, spared
 
 TYPE_CHECKING = False
@@ -28,28 +28,22 @@ tenon proxy on
 tenon proxy off        your settings as they were
 tenon proxy status
 """
+# A paragraph each; the last but one is for where a company's proxy is named.
 MEANS = """With the proxy on, each new session of Claude Code begins with your past sessions in front of the model, and compaction loses nothing.
-
-- What it does: Claude Code sends its requests to a process of yours on this machine ({url}). That adds past messages, word for word, and
-  sends them on to {upstream}. Requests of other kinds, and all in case of doubt, go on as they are.
+- Claude Code sends its requests to a process of yours on this machine ({url}). That adds past messages, word for word, and sends them on to {upstream}. Requests of other kinds, and all in case of doubt, go on as they are.
 - Your credentials go along in memory. They are not read, not stored and not logged.
-- What it costs: up to {tokens:,} tokens of past sessions are written to the prompt cache once a session, and read from it, at a tenth of
-  the price, with every request. `tenon config proxy.trace_tokens` makes it less.
-- Anthropic's terms: it documents gateways between Claude Code and its API, and does not endorse or check any; its gateway rules ask that
-  request bodies are not rewritten, which this does. With an API key you are in the clear. With a subscription login your token passes
-  through this process, yours alone; the terms forbid developers to collect, store or stand between such tokens, and do not say whether
-  a program that you run for yourself counts. In doubt leave it off: hooks and tools need none of this.
-- Claude Code changes behind any base URL of your own: Remote Control is off, and so is fine-grained streaming of tool calls. Tool search
-  would be off in older versions; ENABLE_TOOL_SEARCH=true is set along with the URL, as the proxy passes on what that needs.
-- In {settings} it sets env.ANTHROPIC_BASE_URL and adds a hook that lets Claude Code reach its API should the plugin be gone.
-  Where HTTPS_PROXY or HTTP_PROXY names a company's proxy it adds 127.0.0.1 to env.no_proxy as well, since Claude Code would ask that one for
-  this machine's own addresses too; that list holds for all that Claude Code starts. `tenon proxy off` takes all of that back."""
+- Up to {tokens:,} tokens of past sessions are written to the prompt cache once a session, and read from it, at a tenth of the price, with every request. `tenon config proxy.trace_tokens` makes it less.
+- Anthropic documents gateways between Claude Code and its API, does not endorse or check any, and asks that they do not rewrite request bodies, which this does. With an API key you are in the clear. With a subscription login your token passes through this process, yours alone; the terms forbid developers to collect, store or stand between such tokens, and do not say whether a program that you run for yourself counts. In doubt leave it off: hooks and tools need none of this.
+- Behind any base URL of your own Claude Code has no Remote Control and no fine-grained streaming of tool calls.
+- A company's proxy is named here (HTTPS_PROXY or HTTP_PROXY), and Claude Code would ask it for this machine's own addresses too. So it adds 127.0.0.1 to env.no_proxy in your settings; that list holds for all that Claude Code starts.
+- In {settings} it sets env.ANTHROPIC_BASE_URL and, so that tool search stays on, ENABLE_TOOL_SEARCH=true; and it adds a hook that lets Claude Code reach its API should the plugin be gone. `tenon proxy off` takes all of that back."""
+COMPANY = -2  # among the paragraphs
 PROOF_S = 20.0
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
-    parser.add_argument("what", choices=("on", "off", "status"), nargs="?", default="status", help="status when it is not said")
+    parser.add_argument("what", choices=("on", "off", "status"), nargs="?", default="status", metavar="on|off|status", help="status when it is not said")
     parser.add_argument("--yes", action="store_true", help="with on: agree, after reading what it means")
     reads(parser)
 
@@ -87,11 +81,10 @@ def _on(here: Machine, options: argparse.Namespace, out: Out) -> int:
         base_url.through()
         out.line(f"The proxy is on already, at {state.url}.")
         return 0
-    out.line(
-        MEANS.format(
-            url=daemon.address(port), upstream=standing.shown(address), tokens=int(settings.load().number("proxy.trace_tokens")), settings=here.settings
-        )
-    )
+    out.askable(options.yes)
+    if not _running_for(port, address) and daemon.is_taken(port):
+        raise daemon.taken(port)
+    out.line(_means(here, port, address, company=bool(spared.wanted(chosen, os.environ))))
     if not out.confirm("\nTurn it on?", options.yes):
         out.line("Nothing was changed.")
         return 0
@@ -103,21 +96,35 @@ def _on(here: Machine, options: argparse.Namespace, out: Out) -> int:
         if not standing.is_for(state, address):
             state = _started(port, address)
     base_url.on(here, kept, state.url, address, spared.wanted(claude_settings.read(here.settings), os.environ))
-    out.line(f"\nOn. New sessions of Claude Code talk to {state.url}; one that runs does so from its next request. Off again: tenon proxy off")
+    out.line(
+        f"\nOn. New sessions of Claude Code talk to {state.url}. One that runs does so too from its next request, and goes on without past sessions. "
+        "Off again: tenon proxy off"
+    )
     return 0
 
 
 def _off(here: Machine, out: Out) -> int:
     kept = record.load(here.tenon_home)
     if not os.path.exists(base_url.path()) and not any(base_url.is_ours(edit) for edit in kept.edits):
+        for line in base_url.swept(here):
+            out.line(line)
         out.line("The proxy is not on.")
         return 0
+    now = daemon.running()
     for line in base_url.off(here, kept):
         out.line(line)
-    out.line("Off: new sessions talk to the API directly.")
-    if daemon.running() is not None:
+    out.line(f"Off: new sessions talk to {_without(here, now)}.")
+    if now is not None:
         out.line("Sessions that run keep the address until they end, so the proxy goes on running; `tenon stop` ends it when they have.")
     return 0
+
+
+def _without(here: Machine, now: State | None) -> str:
+    """Where Claude Code sends its requests by itself: its settings go before the shell's variables."""
+    settled, shell = base_url.value(here.settings), os.environ.get(base_url.URL[1], "")
+    if settled or not shell or (now is not None and shell.startswith(now.url)):  # in a session that still runs it is the proxy's
+        return standing.shown(settled or base_url.DEFAULT)
+    return f"{standing.shown(shell)} ({base_url.URL[1]} of this shell)"
 
 
 def _allowed(here: Machine, chosen: dict[str, Any]) -> None:
@@ -143,10 +150,28 @@ def _is_as_left(now: base_url.Switch, port: int, here: Machine) -> bool:
 
 def _started(port: int, address: str) -> State:
     """A proxy on that port that sends to that address; one that does otherwise is ended first."""
-    state = daemon.running()
-    if state is not None and (state.port != port or not standing.is_for(state, address)):
+    if daemon.running() is not None and not _running_for(port, address):
         daemon.stop()
     return daemon.start(port, upstream=address)
+
+
+def _running_for(port: int, address: str) -> bool:
+    state = daemon.running()
+    return state is not None and state.port == port and standing.is_for(state, address)
+
+
+def _means(here: Machine, port: int, address: str, *, company: bool) -> str:
+    """What turning it on means, as wide as the terminal."""
+    from textwrap import fill
+
+    tokens = int(settings.load().number("proxy.trace_tokens"))
+    told = MEANS.format(url=daemon.address(port), upstream=standing.shown(address), tokens=tokens, settings=here.settings).split("\n")
+    if not company:
+        del told[COMPANY]
+    width = min(100, columns()) - 1
+    return "\n".join(
+        fill(part, width, subsequent_indent="  " if part.startswith("- ") else "", break_long_words=False, break_on_hyphens=False) for part in told
+    )
 
 
 def _prove(state: State) -> None:

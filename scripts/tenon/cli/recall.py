@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from tenon.store.memories import Memory
 
 HELP = (
-    "Shows the memories that fit a cue, best first, and with --archive what was said in earlier sessions. "
-    "With --id, one of them in full. Nothing fitting is an answer too."
+    "Shows the memories that fit a cue, best first; where none does, what was said in earlier sessions (the setting recall.archive), and with "
+    "--archive both. With --id, one of them in full. Nothing fitting is an answer too."
 )
 EXAMPLES = """
 tenon recall how do we deploy                what is remembered here about deploying
@@ -65,11 +65,13 @@ def run(options: argparse.Namespace, out: Out) -> int:
         if options.id:
             (_exchange if options.id.startswith("t") else _memory)(here, options.id, out)
             return 0
-        found = recall(
-            here.store, cue, scope=here.scope, k=options.k, now=here.now, per_day=here.per_day, archive=options.archive,
-            tier=memories.TIERS.get(options.tier, ""), kinds=options.kind,
-        )  # fmt: skip
+        found = _found(here, cue, options, archive=options.archive)
+        deeper = not found.hits and not (options.archive or options.tier or options.kind) and here.settings.flag("recall.archive")
+        if deeper:
+            found = _found(here, cue, options, archive=True)
         _note(here, found)
+        if deeper and found.hits:
+            out.say("No memory fits that cue; this was said in earlier sessions:")
         for hit in found.hits:
             _hit(here, hit, out, options.explain)
         if options.explain and found.misses and not out.json:
@@ -77,8 +79,16 @@ def run(options: argparse.Namespace, out: Out) -> int:
             for hit in found.misses:
                 out.line(out.styled("faint", f"  {hit.candidate.ref}  {hit.score:.2f} ({hit.parts.line()})  {cut(hit.candidate.text, 80)}"))
         if not found.hits:
-            out.say("Nothing in memory fits that cue." + ("" if options.archive else " --archive searches what was said, too."))
+            searched = options.archive or deeper
+            where = "" if options.everywhere else " --everywhere looks in all repositories."
+            out.say("Nothing in memory fits that cue" + (", and nothing that was said." if searched else ". --archive searches what was said, too.") + where)
     return 0
+
+
+def _found(here: Context, cue: str, options: argparse.Namespace, *, archive: bool) -> Recall:
+    return recall(
+        here.store, cue, scope=here.scope, k=options.k, now=here.now, per_day=here.per_day, archive=archive, tier=memories.TIERS.get(options.tier, ""), kinds=options.kind
+    )  # fmt: skip
 
 
 def _note(here: Context, found: Recall) -> None:

@@ -58,6 +58,7 @@ class Standing:
     tokens: int = 0  # of the newest conversation
     past: int = 0  # of these, how many stand in front of its own messages
     cramped: str = ""  # why there is no room for past sessions
+    wished: int = 0  # the port that the settings name now, 0 where that is not known
     bypassed: list[Bypassed] = field(default_factory=list)
 
     def fields(self) -> dict[str, Any]:
@@ -72,7 +73,12 @@ class Standing:
             "since": context.iso(state.started) if state else None,
             "version": state.version if state else None,
             "process": state.pid if state else None,
-            "conversations": {"looked_at": self.looked_at, "traced": self.traced, "bare": self.bare, "bypassed": {kind.reason: kind.count for kind in self.bypassed}},
+            "conversations": {
+                "looked_at": self.looked_at,
+                "traced": self.traced,
+                "bare": self.bare,
+                "bypassed": {kind.reason: kind.count for kind in self.bypassed},
+            },
             "tokens_last": self.tokens,
             "tokens_in_front": self.past,
         }
@@ -93,6 +99,7 @@ def look(here: Machine, agent: str) -> Standing:
             found.blocked = spared.company(chosen, os.environ) if spared.is_blocked(chosen, os.environ) else ""
     except TenonError as error:
         found.problem = str(error)
+    found.wished = int(settings.load().number("proxy.port"))
     found.state = daemon.running()
     served = found.state is not None and found.state.port == found.port
     found.taken = not served and found.switch is not None and daemon.is_taken(found.port)
@@ -104,20 +111,22 @@ def look(here: Machine, agent: str) -> Standing:
 def lines(found: Standing, now: float) -> list[tuple[str, str]]:
     """The standing as a person reads it: labels and texts."""
     state, switch = found.state, found.switch
-    use = "used by `tenon code` alone" if switch is None else "used by every new session" if found.detour is None else "stepped around"
+    use = "used by `tenon code` alone" if switch is None else "used by every new session" if found.detour is None else "not used for now"
     if state is not None:
         told = [("proxy", f"{state.url} to {shown(state.upstream)}, {use}; started {context.ago(now - state.started)} (process {state.pid})")]
     elif switch is None:
         told = [("proxy", "off, and not running; `tenon code` uses it for one session, `tenon proxy on` for all")]
     else:
-        told = [("proxy", f"on, {use}, and not running; the next session starts it, and so does `tenon start`")]
+        next_ = "the next session starts it, and so does `tenon start`" if found.detour is None else "each new session tries it again"
+        told = [("proxy", f"on, {use}, and not running; {next_}")]
     if found.detour is not None:
         told.append(("", f"Claude Code talks to its API directly: {found.detour or 'the proxy could not serve'}"))
     if found.looked_at:
         few = "".join(f"; {kind.count:,} relayed as they are: {kind.reason}" for kind in found.bypassed[:3])
-        few = f"; {found.bare:,} without any, as there were none yet or no room for them{few}" if found.bare else few
+        few = f"; {found.bare:,} without any (none yet, no room, or forgotten since){few}" if found.bare else few
         past = f", {found.past:,} of them put in front" if found.past else ""
-        text = f"{found.traced:,} of the last {found.looked_at:,} of agent {found.agent} with past sessions in front{few}; the newest has about {found.tokens:,} tokens{past}"
+        newest = f"; the newest has about {found.tokens:,} tokens{past}" if found.tokens else ""
+        text = f"{found.traced:,} of the last {found.looked_at:,} of agent {found.agent} with past sessions in front{few}{newest}"
         told.append(("conversations", text))
     if found.problem:
         told.append(("", found.problem))
@@ -137,7 +146,9 @@ def findings(found: Standing) -> list[tuple[str, str, str, str]]:
             ("proxy version", "warn", f"{state.version} runs from {state.root}, and this is {__version__}", "tenon stop; the next session starts the new one")
         )
     if found.cramped:
-        rows.append(("past sessions", "warn", found.cramped, f"tenon config --unset proxy.max_context ({settings.KNOWN['proxy.max_context'][0]:,}), or another number"))
+        rows.append(
+            ("past sessions", "warn", found.cramped, f"tenon config --unset proxy.max_context ({settings.KNOWN['proxy.max_context'][0]:,}), or another number")
+        )
     for kind in found.bypassed[:3]:
         told = f"{context.counted(kind.count, 'conversation')} of the last {found.looked_at:,} went without past sessions: {kind.reason}"
         rows.append(("conversations", "warn", told, "nothing was lost; `tenon logs` makes a report of it"))
@@ -160,6 +171,8 @@ def _used(found: Standing, switch: Switch) -> list[tuple[str, str, str, str]]:
         rows.append(("proxy", "warn", f"is on, and nobody listens at {switch.url}; the next session starts it", "tenon start"))
     elif found.state.port != switch.port:
         rows.append(("proxy", "fail", f"listens at {found.state.url}, and Claude Code is sent to {switch.url}", "tenon stop, then tenon proxy on"))
+    if found.wished not in (0, switch.port):
+        rows.append(("proxy port", "warn", f"is on at port {switch.port}, and proxy.port says {found.wished}", "tenon proxy on (moves it)"))
     if found.hooks_off:
         said = "is on while disableAllHooks is set, so nobody would start it again"
         rows.append(("proxy hooks", "fail", said, "tenon proxy off, or set disableAllHooks to false"))
@@ -191,7 +204,9 @@ def wanted(here: Machine) -> str:
     given = chosen.text("upstream").strip()
     wrong = settings.allowed("upstream", given, chosen.number("proxy.port"))
     if wrong:
-        raise TenonError(f"upstream ({chosen.origin['upstream']}) must be {wrong}; `tenon config upstream URL` names it, `tenon config --unset upstream` takes it out")
+        raise TenonError(
+            f"upstream ({chosen.origin['upstream']}) must be {wrong}; `tenon config upstream URL` names it, `tenon config --unset upstream` takes it out"
+        )
     return given or (switch.upstream if switch else dial.resolve(chosen, os.environ, claude_settings.read(here.settings)))
 
 

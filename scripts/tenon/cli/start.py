@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+
 from tenon.base import paths, settings
 from tenon.cli import standing
-from tenon.cli.main import count
+from tenon.cli.main import as_set
 from tenon.world import base_url, daemon, machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from tenon.cli.out import Out
     from tenon.world.daemon import State
 
@@ -24,9 +24,11 @@ tenon start --port 9100 --max-context 200000    for this process; `tenon config 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
-    parser.add_argument("--port", metavar="N", type=count, default=0, help="where it listens (else the setting proxy.port)")
-    parser.add_argument("--max-context", metavar="N", type=count, default=0, help="most tokens of one request (else the setting proxy.max_context)")
-    parser.add_argument("--no-digest", action="store_true", help="accepted for scripts: no background digest runs yet, with or without it")
+    parser.add_argument("--port", metavar="N", type=as_set("proxy.port"), default=0, help="where it listens (else the setting proxy.port)")
+    parser.add_argument(
+        "--max-context", metavar="N", type=as_set("proxy.max_context"), default=0, help="most tokens of one request (else the setting proxy.max_context)"
+    )
+    parser.add_argument("--no-digest", action="store_true", help=argparse.SUPPRESS)  # it is understood, and there is nothing to switch off
 
 
 def run(options: argparse.Namespace, out: Out) -> int:

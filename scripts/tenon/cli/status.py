@@ -9,7 +9,7 @@ from tenon.base import faults, paths, settings
 from tenon.cli import context, standing
 from tenon.cli.main import reads
 from tenon.store import exchanges, figures, places
-from tenon.world import machine
+from tenon.world import launcher, machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,8 +59,12 @@ def run(options: argparse.Namespace, out: Out) -> int:
 def lines(store: Store, folder: str, now: float) -> list[str]:
     """The status of the folder's repository, line by line."""
     agent = os.path.basename(os.path.dirname(store.path))
+    here = machine.here()
     told = _told(facts(store, places.find(store, folder), now, excluded=is_excluded(folder)), now)
-    return told + _lined(standing.lines(standing.look(machine.here(), agent), now))
+    told += _lined(standing.lines(standing.look(here, agent), now))
+    if not launcher.is_linked(here):
+        told += _lined([("in a terminal", f"{launcher.by_path(here)} install, once, makes it the command tenon there")])
+    return told
 
 
 def is_excluded(folder: str) -> bool:
@@ -107,9 +111,10 @@ def _told(found: dict[str, Any], now: float) -> list[str]:
     told = [
         ("this repository", found["repository"] or "nothing is kept for this folder yet"),
         ("memories here", f"{here['long']:,} long-term, {here['short']:,} short-term, {here['faded']:,} faded; {found['agent_wide']:,} that hold everywhere"),
-        ("archive here", f"{context.counted(here['turns'], 'turn')} of {context.counted(here['sessions'], 'session')}"),
+        ("archive here", f"{context.counted(here['turns'], 'turn')} of {context.counted(here['sessions'], 'session')}"
+            + (" (a turn is a prompt, an answer, a thought, a tool call or its result)" if here["turns"] else "")),
         ("last session", "none" if last is None else f"{context.ago(last['seconds_ago'])}" + (f" on {last['branch']}" if last["branch"] else "") + f" ({last['id']})"),
-        ("to be digested", f"{context.counted(pending['turns'], 'turn')}, about {pending['tokens']:,} tokens" + ("; /memory-digest reads them" if pending["turns"] else "")),
+        ("to be digested", f"{context.counted(pending['turns'], 'turn')}, about {pending['tokens']:,} tokens of prompts and answers" + ("; /memory-digest reads them" if pending["turns"] else "")),
         ("in all", f"{context.counted(whole['long'] + whole['short'], 'memory', 'memories')}, {context.counted(whole['turns'], 'turn')}, "
             f"{context.counted(whole['sessions'], 'session')}, {context.counted(whole['repositories'], 'repository', 'repositories')}, {context.size(whole['bytes'])}"),
         ("last seen", _seen(found["last_seen"], now)),

@@ -10,7 +10,7 @@ from tenon.base import faults, paths
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse, sqlite
 from tenon.cli import context
-from tenon.store import db, exchanges, figures, places
+from tenon.store import conversations, db, exchanges, figures, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tenon.cli.out import Out
+    from tenon.store.db import Store
 
-HELP = """Reads Claude Code's status (JSON) on stdin and prints a line: memories of this repository, turns that wait for a digest, faults of
-the last day. `tenon install` sets it up; to have it in a status line of your own, print its output there."""
+HELP = """Reads Claude Code's status (JSON) on stdin and prints a line: the agent unless it is the default one, memories of this repository
+(sessions where there are none), what the proxy put in front, turns that wait for a digest, faults of the last day. `tenon install` sets it up; to have it in a status line of your own, print its output there."""
 EXAMPLES = """
 echo '{"cwd": "/home/me/api"}' | tenon statusline
 tenon statusline < /dev/null
@@ -39,14 +40,15 @@ def run(options: argparse.Namespace, out: Out) -> int:
     """0, whatever happens."""
     _within(ALL_S)
     try:
-        out.line(line(_folder(_given()), context.agent(options), time.time()))
+        status = _given()
+        out.line(line(_folder(status), context.agent(options), time.time(), str(status.get("session_id") or "")))
     except (TenonError, OSError, sqlite.Error):
         out.line("tenon: see `tenon doctor`")
     return 0
 
 
-def line(folder: str, agent: str, now: float) -> str:
-    """The line for a folder: «tenon 42 memories · 17 to digest · 1 fault»."""
+def line(folder: str, agent: str, now: float, session: str = "") -> str:
+    """The line for a folder and a session: «tenon reviewer · 42 memories · 30k tokens of past sessions · 17 to digest · 1 fault»."""
     path = paths.store_path(agent)
     told: list[str] = []
     if db.exists(path):
@@ -55,16 +57,28 @@ def line(folder: str, agent: str, now: float) -> str:
             repository = places.find(store, folder)
             here = figures.count(store, repository)
             memories = here.short + here.long + figures.agent_wide(store)
-            told.append(f"{memories:,} {'memory' if memories == 1 else 'memories'}")
+            if memories:
+                told.append(context.counted(memories, "memory", "memories"))
+            elif here.sessions:
+                told.append(f"{context.counted(here.sessions, 'session')} kept")
+            past = _past(store, session)
+            if past:
+                told.append(f"{past / 1000:,.0f}k tokens of past sessions" if past >= 1000 else f"{past} tokens of past sessions")
             _, pending = exchanges.pending_size(store, repository)
             if pending:
                 told.append(f"{pending:,} to digest")
-    else:
+    if not told:
         told.append("remembers from now on")
     recent = sum(1 for fault in faults.recent(100) if isinstance(fault.get("at"), (int, float)) and now - float(str(fault["at"])) < context.DAY_S)
     if recent:
         told.append(context.counted(recent, "fault"))
-    return "tenon " + " · ".join(told)
+    return "tenon " + " · ".join(told if agent == "default" else [agent, *told])
+
+
+def _past(store: Store, session: str) -> int:
+    """How many tokens of past sessions the proxy put in front of the session."""
+    found = conversations.find(store, session) if session else None
+    return conversations.front_tokens(store, found)[0] if found is not None and found.state == "traced" else 0
 
 
 def _folder(status: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ import os
 from tenon.base import paths
 from tenon.base.errors import TenonError
 from tenon.cli import agents, context, install
+from tenon.store import deleted
 from tenon.world import base_url, claude_settings, daemon, launcher, machine, record
 
 TYPE_CHECKING = False
@@ -23,7 +24,7 @@ EXAMPLES = """tenon uninstall                ask, then take everything back
 tenon uninstall --dry-run      only say what would be taken away
 tenon uninstall --purge work   also delete all that the agent «work» remembers"""
 TOLD = {
-    "restored": "given back to the byte",
+    "restored": "as it was before, byte for byte",
     "removed": "taken out; later changes of yours stay",
     "gone": "was gone already",
     "kept": "has been changed since and stays",
@@ -53,7 +54,9 @@ def uninstall(here: Machine, options: argparse.Namespace, out: Out) -> int:
     proxied = os.path.exists(base_url.path()) or daemon.running() is not None
     if kept.is_empty() and not os.path.exists(kept.path) and not proxied:
         out.line("nothing was installed by `tenon install`")
+        _swept(here, out, dry=options.dry_run)
     elif options.dry_run or out.confirm(_question(kept, proxied=proxied), options.yes):
+        _swept(here, out, dry=options.dry_run)
         if proxied:
             _without_proxy(here, kept, out, dry=options.dry_run)
         _take_back(here, kept, out, dry=options.dry_run)
@@ -68,10 +71,18 @@ def uninstall(here: Machine, options: argparse.Namespace, out: Out) -> int:
     return 0
 
 
+def _swept(here: Machine, out: Out, *, dry: bool) -> None:
+    for line in [] if dry else base_url.swept(here):
+        out.line(line)
+
+
 def _without_proxy(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
     """Turns the proxy off and ends it; sessions that still talk through it are told of."""
     if dry:
         out.line("the proxy would be turned off and ended")
+        switch = base_url.load()
+        if switch is not None and switch.former:
+            out.line(f"{'.'.join(base_url.URL)} in {switch.settings}: would be what it was before")
         return
     for line in base_url.off(here, kept):
         out.line(line)
@@ -91,7 +102,7 @@ def _question(kept: Record, *, proxied: bool) -> str:
     things += list(dict.fromkeys(".".join(edit.keys) + " in " + edit.path for edit in kept.edits if not base_url.is_ours(edit))) + list(kept.links)
     if kept.files:
         things.append(f"{len(kept.files)} copied files")
-    return "take away " + (", ".join(things) or "Tenon's launcher") + "?"
+    return "This takes away\n  " + ("\n  ".join(things) or "Tenon's launcher") + "\nGo on?"
 
 
 def _take_back(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
@@ -135,6 +146,8 @@ def _closing(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
     if os.path.isdir(agents) and os.listdir(agents):
         out.line(f"Memories are kept in {here.tenon_home}; `tenon install` finds them again.")
     elif not dry:
+        if os.path.exists(deleted.path()):  # without Tenon nobody reads what was deleted, nor after it by itself
+            os.remove(deleted.path())
         for folder in (agents, here.tenon_home):
             if os.path.isdir(folder) and not os.listdir(folder):
                 os.rmdir(folder)

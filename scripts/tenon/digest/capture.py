@@ -12,10 +12,11 @@ from hashlib import sha256
 from stat import S_ISREG
 
 from tenon.base import paths, settings
+from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.digest import projects, transcript
 from tenon.digest.lines import Line, Lines, before, fingerprint, groups_of
-from tenon.store import archive, db, exchanges, feeds, places
+from tenon.store import archive, db, deleted, exchanges, feeds, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,8 +141,8 @@ class _Run:
                 return _File(self, path, thread, projects.identity(os.fstat(file.fileno())), file).read()
         except FileNotFoundError:
             return Report(problem=f"{path} is not there")
-        except (OSError, ValueError) as error:
-            return Report(problem=f"{path} cannot be read ({error})")
+        except (TenonError, OSError, ValueError) as error:
+            return Report(problem=str(error) if isinstance(error, TenonError) else f"{path} cannot be read ({error})")
         except sqlite.Error as error:
             return Report(finished=False, problem=db.explain(self.store.path, error))
 
@@ -210,6 +211,7 @@ class _File:
         # A file that was replaced, cut short or rewritten in place is read anew; what is known is not kept twice.
         if known != self.identity or size < reach or past != fingerprint(self.bytes, reach):
             offset = left_out = skipped = 0
+        offset = max(offset, min(deleted.size(self.path), size))  # what an agent had that was deleted stays gone
         self.at, self.left_out = offset, left_out
         if offset:
             self.bytes.seek(max(0, offset - LOOK_BACK))

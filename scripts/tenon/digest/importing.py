@@ -39,13 +39,14 @@ class File:
 
 
 class Plan:
-    """What an import would do: `files` still to be read, oldest first, and how many are read already."""
+    """What an import would do: `files` still to be read, oldest first, how many are read already, and how many were a deleted agent's."""
 
-    __slots__ = ("files", "already")
+    __slots__ = ("files", "already", "deleted")
 
-    def __init__(self, files: list[File], already: int) -> None:
+    def __init__(self, files: list[File], already: int, deleted: int = 0) -> None:
         self.files = files
         self.already = already
+        self.deleted = deleted
 
     @property
     def sessions(self) -> int:
@@ -58,8 +59,8 @@ class Plan:
         return sum(file.size - file.read for file in self.files)
 
 
-def plan(store: Store, claude_home: str, *, since: float | None = None) -> Plan:
-    """What is to be read below Claude Code's folder, changed since that time. Changes nothing."""
+def plan(store: Store, claude_home: str, *, since: float | None = None, deleted: bool = False) -> Plan:
+    """What is to be read below Claude Code's folder, changed since that time; with `deleted` what deleted agents had, too. Changes nothing."""
     files: list[File] = []
     already = 0
     for path in _transcripts(os.path.join(claude_home, "projects")):
@@ -74,7 +75,9 @@ def plan(store: Store, claude_home: str, *, since: float | None = None) -> Plan:
             continue
         offset = min(feeds.position(store, path)[0], status.st_size)
         files.append(File(path, projects.session_of(path), projects.thread_of(path), status.st_size, offset, status.st_mtime))
-    foreign = feeds.of_others(store, (os.path.realpath(file.path) for file in files))
+    real = [os.path.realpath(file.path) for file in files]
+    gone = set() if deleted else feeds.of_deleted(store, real)
+    foreign = feeds.of_others(store, real) | gone
     files = [file for file in files if os.path.realpath(file.path) not in foreign]  # what another agent was told stays its own
     # A session's own transcript comes before its sub-agents' files, and a session before its forks, whatever was
     # changed last: of the turns that two files share, the first one read is the owner.
@@ -82,7 +85,7 @@ def plan(store: Store, claude_home: str, *, since: float | None = None) -> Plan:
     for file in files:
         begun[file.session] = min(_begun(file), begun.get(file.session, float("inf")))
     files.sort(key=lambda file: (begun[file.session], file.session, file.thread, file.path))
-    return Plan(files, already)
+    return Plan(files, already, len(gone))
 
 
 def run(store: Store, files: Sequence[File], *, on_progress: Callable[[int, int, int, str], None], now_fn: Callable[[], float]) -> capture.Report:

@@ -52,9 +52,9 @@ def is_read(store: Store, path: str, status: os.stat_result) -> bool:
 
 
 def grown(store: Store, folder: str, skip: Collection[str]) -> list[str]:
-    """The transcripts in a folder with something unread, the one changed longest ago first; not those of another agent.
+    """The transcripts in a folder with something unread, the one changed longest ago first.
 
-    Not those with a line that was begun on in vain: it may take longer than a session's start may.
+    Not those of another agent, there or deleted, and not those with a line that was begun on in vain: it may take longer than a session's start may.
     """
     since = feeds.began(store)
     found: list[tuple[float, str]] = []
@@ -77,7 +77,8 @@ def grown(store: Store, folder: str, skip: Collection[str]) -> list[str]:
                 found.append((status.st_mtime, path))
         except OSError:
             continue
-    foreign = feeds.of_others(store, (os.path.realpath(path) for _, path in found))
+    real = [os.path.realpath(path) for _, path in found]
+    foreign = feeds.of_others(store, real) | feeds.of_deleted(store, real)
     return [path for _, path in sorted(found) if os.path.realpath(path) not in foreign]
 
 

@@ -12,7 +12,7 @@ import os
 from tenon.base import jsonc, paths
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse
-from tenon.world import claude_settings, guard, spared
+from tenon.world import claude_settings, guard, leavings, spared
 from tenon.world.claude_settings import contents, decoded, parsed, replace
 
 TYPE_CHECKING = False
@@ -167,6 +167,7 @@ def off(here: Machine, kept: Record) -> list[str]:
     told: list[str] = []
     if switch is not None:
         through()  # the edits know the file with the proxy's address in it
+    told += swept(here, switch)
     mine = [at for at, edit in enumerate(kept.edits) if is_ours(edit)]
     later: list[Edit] = []
     for edit in reversed(kept.edits[mine[0] :] if mine else _unrecorded(here, switch)):
@@ -189,6 +190,12 @@ def off(here: Machine, kept: Record) -> list[str]:
         kept.drop_folders()
         _remove(kept.path)
     return told
+
+
+def swept(here: Machine, switch: Switch | None = None) -> list[str]:
+    """A line for each file that a writer left when it was ended in the middle, and that was removed."""
+    settings = [here.settings, switch.settings] if switch is not None else [here.settings]
+    return [f"{path}: left behind by a command that was ended in the middle; removed" for path in leavings.remove(leavings.found(here.tenon_home, settings))]
 
 
 def direct(why: str) -> bool:

@@ -214,7 +214,9 @@ def _taken(edit: Edit, text: str) -> str:
     if depth < len(edit.keys):
         return "gone"
     if not edit.listed:
-        return _without(edit.path, text, edit.keys) if node.value == edit.value else "kept"
+        if node.value != edit.value:
+            return "kept"
+        return _emptied(edit.path, _without(edit.path, text, edit.keys), edit.keys[:-1], edit.made - 1)
     if not isinstance(node.value, list) or edit.value not in node.value:
         return "gone"
     if node.value == [edit.value] and edit.made:

@@ -1,7 +1,8 @@
 """The proxy as a process of its own: whether it runs, how it is started so that it outlives its starter, and how it is stopped.
 
 The process writes TENON_HOME/proxy.json when it listens; the file's time is its heartbeat. That it really answers is
-asked over its port, with the token from that file: another program on the port does not know it.
+asked over its port, and believed when the answer proves that whoever gave it knows the token in that file. The token is
+not sent: a program that took the port of a proxy that died learns nothing from being asked.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import tenon
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse
+from tenon.world import peer, processes, proof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,12 +93,12 @@ def recorded() -> State | None:
 
 
 def running(wait_s: float = ASK_S) -> State | None:
-    """The proxy that answers now, or None."""
+    """The proxy that answers now and proves that it is the one, or None."""
     state = recorded()
-    if state is None:
+    if state is None or processes.is_gone(state.pid) or peer.is_taken_by_another(state.port):
         return None
-    status, answer = _asked(state, "GET", "/_tenon/status", wait_s)
-    if status != 200:
+    answer = _asked(state, "GET", "/_tenon/status", wait_s)
+    if answer is None:
         return None
     told = parse(answer.decode("utf-8", "replace"))
     state.told = told if isinstance(told, dict) else {}
@@ -120,7 +122,7 @@ def start(port: int = 0, *, max_context: int = 0, upstream: str = "", wait_s: fl
         found = _settled(time.monotonic() + SETTLE_S)
         if found is not None:
             return found
-        raise TenonError(f"port {port} is used by another program; end that one, or choose another port with `tenon config proxy.port {port + 1}`")
+        raise taken(port)
     paths.make_private(paths.home())
     command = [sys.executable or "python3", "-I", "-S", _entry(), "--port", str(port)]
     env = environment(os.environ, upstream)
@@ -135,17 +137,18 @@ def start(port: int = 0, *, max_context: int = 0, upstream: str = "", wait_s: fl
 
 
 def stop(wait_s: float = STOP_S) -> State | None:
-    """The proxy that was asked to end and did, or None when none ran. Raises TenonError when it goes on."""
+    """The proxy that was asked to end and did, or None when none ran; another program on its port is none. Raises TenonError when it goes on."""
     state = running()
     if state is None:
         left = recorded()
-        if left is not None and is_beating() and is_taken(left.port):
+        if left is not None and is_beating() and not processes.is_gone(left.pid) and is_taken(left.port):
             raise TenonError(f"the proxy (process {left.pid}) is there and does not answer; end that process, then try again")
         return None
     _asked(state, "POST", "/_tenon/stop", wait_s)
     end = time.monotonic() + wait_s
     while time.monotonic() < end:
-        if not is_taken(state.port):
+        left = recorded()
+        if left is None or left.token != state.token or not is_taken(state.port):  # the port may be another's by now
             return state
         time.sleep(POLL_S)
     raise TenonError(f"the proxy (process {state.pid}) has not ended within {wait_s:g} s; it may still be busy: try again")
@@ -171,6 +174,13 @@ def is_taken(port: int) -> bool:
             return True
     except OSError:
         return False
+
+
+def taken(port: int) -> TenonError:
+    """The sentence for a port that another program has, with the way out."""
+    left = recorded()
+    posing = ", which does not prove that it is Tenon's proxy" if left is not None and left.port == port else ""
+    return TenonError(f"port {port} is used by another program{posing}; end that one, or choose another port with `tenon config proxy.port {port + 1}`")
 
 
 def environment(given: Mapping[str, str], upstream: str = "") -> dict[str, str]:
@@ -238,25 +248,28 @@ def _settled(end: float) -> State | None:
         time.sleep(POLL_S)
 
 
-def _asked(state: State, method: str, target: str, wait_s: float) -> tuple[int, bytes]:
-    """Status and body of the proxy's answer; (0, b"") when there is none in time."""
+def _asked(state: State, method: str, target: str, wait_s: float) -> bytes | None:
+    """What the proxy itself says; None when there is no answer in time, or one without the right proof."""
     end = time.monotonic() + wait_s
-    data = b""
-    ask = f"{method} {target} HTTP/1.1\r\nHost: 127.0.0.1:{state.port}\r\nAuthorization: Bearer {state.token}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    once, data = proof.nonce(), b""
+    lines = [f"{method} {target} HTTP/1.1", f"Host: 127.0.0.1:{state.port}", "Content-Length: 0", "Connection: close"]
+    lines += [f"{name}: {told}" for name, told in proof.headers(state.token, once, state.port, method, target).items()]
     try:
         with socket.create_connection(("127.0.0.1", state.port), wait_s) as door:
-            door.sendall(ask.encode("ascii"))
-            while len(data) < LONGEST_ANSWER:
+            door.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
+            while len(data) < LONGEST_ANSWER and time.monotonic() < end:
                 door.settimeout(max(0.001, end - time.monotonic()))
                 chunk = door.recv(1 << 16)
                 if not chunk:
                     break
                 data += chunk
     except (OSError, ValueError):
-        return 0, b""
-    head, gap, body = data.partition(b"\r\n\r\n")
-    status = head.split(b" ", 2)[1:2]
-    return (int(status[0]), body) if gap and status and status[0].isdigit() else (0, b"")
+        return None
+    head, _, body = data.partition(b"\r\n\r\n")
+    first, *told = head.decode("latin-1").split("\r\n")
+    given = [value.strip() for name, _, value in (line.partition(":") for line in told) if name.lower() == proof.PROOF.lower()]
+    proven = len(given) == 1 and proof.is_same(given[0], proof.answered(state.token, once))
+    return body if proven and first.split(" ")[1:2] == ["200"] else None
 
 
 def _numbers(version: str) -> list[int]:

@@ -15,6 +15,7 @@ TEXT = r'''"""The guard of Tenon's proxy. `tenon proxy on` wrote it; `tenon prox
 
 When the proxy does not answer and no hook of the plugin starts it, Claude Code's settings get the direct address; nothing else in them is changed.
 """
+import hmac
 import json
 import os
 import re
@@ -25,7 +26,7 @@ HOME = os.path.dirname(os.path.realpath(os.path.abspath(__file__)))
 PLUGIN_S = 7.0  # for the plugin's own hook
 SEEN_S = 2.2  # for Claude Code to read its settings again
 STRING = r'"(?:[^"\\]|\\.)*"'
-ASK = "GET /_tenon/status HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n"
+ASK = "HEAD /_tenon/status HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Tenon-Nonce: %s\r\nAuthorization: Tenon %s\r\nConnection: close\r\n\r\n"
 SAID = "Tenon's proxy does not run, so Claude Code talks to its API directly from now on. With the plugin in place again `tenon proxy off` takes the rest away."
 
 
@@ -34,15 +35,25 @@ def read(name):
         return json.loads(file.read().decode("utf-8"))
 
 
-def served(port):
+def mark(token, said):
+    return hmac.new(token.encode("utf-8"), said.encode("ascii"), "sha256").hexdigest()
+
+
+def served(port):  # by the one who knows the token, which is not sent
     try:
+        state, once, end, said = read("proxy.json"), os.urandom(16).hex(), time.time() + 1.0, b""
+        if os.name == "posix":
+            os.kill(int(state["pid"]), 0)
         door = socket.create_connection(("127.0.0.1", port), 1.0)
         try:
-            door.sendall((ASK % read("proxy.json")["token"]).encode("ascii"))
-            return door.recv(64).split(b" ")[1:2] == [b"200"]
+            door.sendall((ASK % (once, mark(state["token"], "ask %s %d HEAD /_tenon/status" % (once, port)))).encode("ascii"))
+            while b"\r\n\r\n" not in said and len(said) < 9999 and time.time() < end:
+                said += door.recv(4096) or b"\r\n\r\n"
         finally:
             door.close()
-    except (OSError, ValueError, KeyError, TypeError):
+        given = re.search(r"^HTTP/1.1 200 .*\r\nx-tenon-proof: *([0-9a-f]{64})\r\n", said.decode("latin-1"), flags=re.S | re.I)
+        return given is not None and hmac.compare_digest(given.group(1), mark(state["token"], "answer " + once))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return False
 
 

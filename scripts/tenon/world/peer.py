@@ -1,4 +1,4 @@
-"""Whose program is at the other end of a connection on this machine: Linux says so, elsewhere it stays unknown."""
+"""Whose program is at the other end of a connection on this machine, or listens on a port of it: Linux says so, elsewhere it stays unknown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 TABLES = (("/proc/net/tcp", False), ("/proc/net/tcp6", True))  # the second: whether addresses stand there as IPv6
 GONE = -1
+LISTENS = "0A"
 
 
 def owner(connection: socket.socket) -> int | None:
@@ -21,12 +22,7 @@ def owner(connection: socket.socket) -> int | None:
         return GONE
     for table, wide in TABLES:
         pair = f" {_hex(client[0], client[1], wide)} {_hex(here[0], here[1], wide)} "
-        try:
-            with open(table, "rb") as file:
-                rows = file.read().decode("ascii").splitlines()
-        except (OSError, UnicodeDecodeError):
-            continue
-        for row in rows:
+        for row in _rows(table):
             if pair in row:
                 fields = row.split(None, 10)
                 return int(fields[7]) if fields[9] != "0" else GONE  # a closed socket has no inode, and no owner any more
@@ -39,6 +35,36 @@ def is_foreign(connection: socket.socket) -> bool:
         return False
     found = owner(connection)
     return found is not None and found != os.geteuid()
+
+
+def listener(port: int) -> int | None:
+    """The user id of the program that gets what is sent to that port of 127.0.0.1; None when nobody does, and when it is unknown."""
+    here, anywhere = "127.0.0.1", "0.0.0.0"  # noqa: S104 - to read it, not to listen there
+    # In the order in which the kernel prefers them; the last is IPv6's own for anywhere.
+    places = [_hex(here, port, False), _hex(here, port, True), _hex(anywhere, port, False), f"{'0' * 32}:{port:04X}"]
+    found: dict[str, int] = {}
+    for table, _ in TABLES:
+        for row in _rows(table):
+            fields = row.split(None, 10)
+            if len(fields) > 7 and fields[3] == LISTENS and fields[1] in places:
+                found[fields[1]] = int(fields[7])
+    return next((found[place] for place in places if place in found), None)
+
+
+def is_taken_by_another(port: int) -> bool:
+    """Whether another user's program listens on the port; unknown counts as no."""
+    if os.name != "posix":
+        return False
+    found = listener(port)
+    return found is not None and found != os.geteuid()
+
+
+def _rows(table: str) -> list[str]:
+    try:
+        with open(table, "rb") as file:
+            return file.read().decode("ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
 
 
 def _hex(address: str, port: int, wide: bool) -> str:
