@@ -19,6 +19,12 @@ class Running:
         self.thread = threading.Thread(target=self.proxy.serve, daemon=True)
         self.thread.start()
 
+    def settled(self) -> None:
+        """Returns when no request is in flight: what there was to note of the answers is noted."""
+        proxy = self.proxy
+        with proxy._changed:  # a handler says so there once its request has ended
+            assert proxy._changed.wait_for(lambda: not proxy.in_flight, 30.0), "a request does not end"
+
     def close(self) -> None:
         """Stops it."""
         self.proxy.ask_to_stop()

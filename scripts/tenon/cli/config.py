@@ -59,7 +59,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
         if (options.name or options.unset or name) == name:
             _show(name, found, default, meaning, out)
     if found.problem:
-        out.say(f"Left out: {found.problem}.")
+        out.say(f"Not as written: {found.problem}.")
     if (options.value or options.unset) and {options.name, options.unset} & AT_START and (daemon.running() is not None or os.path.exists(base_url.path())):
         way = "`tenon proxy on` applies it" if os.path.exists(base_url.path()) else "`tenon stop` ends that one, and the next start takes the new value"
         out.say(f"A proxy that runs keeps what it was started with: {way}.")
@@ -94,7 +94,7 @@ def _typed(name: str, given: list[str]) -> object:
     raw = raw.strip()
     wanted = settings.allowed(name, raw, settings.load().number("proxy.port"))
     if wanted:
-        raise TenonError(f"{name} is {wanted}" + ("" if name == "upstream" else f", not '{raw}'"))  # a password may be in it
+        raise TenonError(f"{name} must be {wanted}" + ("" if name == "upstream" else f", not '{raw}'"))  # a password may be in it
     return paths.agent_name(raw) if name == "agent" else raw
 
 
@@ -105,7 +105,7 @@ def _number(name: str, raw: str, default: float) -> float:
         raise TenonError(f"{name} is {'a whole number' if isinstance(default, int) else 'a number'} like {default}, not '{raw}'") from None
     wanted = settings.allowed(name, value)
     if wanted:
-        raise TenonError(f"{name} is {wanted}, not {raw}")
+        raise TenonError(f"{name} must be {wanted}, not {raw}")
     return value
 
 
