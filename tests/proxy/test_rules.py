@@ -523,3 +523,17 @@ def test_old_transcripts_that_are_imported_take_nothing_newer_away(stage: Stage,
         play(stage.client(name), [saying("good morning")])
         first = json.dumps(stage.sent(name)[0])
         assert first.index("ancient0") < first.index("recent0")
+
+
+def test_thinking_that_the_client_had_to_drop_does_not_come_back_with_an_undone_compaction(stage: Stage) -> None:
+    """An old result is cleared, and the compaction is the next request: the real messages come, without the thoughts."""
+    client = stage.client("s1")
+    play(client, sessions.session(5, "new", 2))
+    result = next(block for message in client.messages for block in message["content"] if block["type"] == "tool_result")
+    result["content"] = "[cleared]"
+    client.compact(SUMMARY)
+    play(client, [saying("go on"), saying("and on")])
+    last = json.dumps(stage.sent("s1")[-1])
+    assert ("[cleared]" in last, "periwinkle" in last) == (True, False)
+    assert "traced" == Rewriter().status()[0]["state"]
+    assert [200, 200] == [request.status for request in stage.api.messages()][-2:]

@@ -262,23 +262,26 @@ def without_thinking(request: Request) -> tuple[bytes, int]:
     return wire.bytes(), count
 
 
-def thoughtless(request: Request, wire: Wire) -> bytes:
-    """The request as it went upstream, without any thinking in the client's messages."""
-    lean = Wire(request, wire.epoch, wire.prefix, wire.why)
+def thoughtless(request: Request, wire: Wire) -> Wire:
+    """The request as it went upstream, without any thinking in it."""
+    lean = Wire(request, wire.epoch, [bare for bare in map(edit.without_thinking, wire.prefix) if bare], wire.why)
     lean.changes.update(wire.changes)
     for number in range(wire.skip, len(request.body.messages)):
         if request.body.messages[number].role == "assistant":
             lean.changes[number] = edit.without_thinking(wire.changes.get(number) or request.body.slice(number))
-    return lean.bytes()
+    return lean
 
 
-def rebind(store: Store, request: Request, conversation: Conversation, wire: Wire) -> None:
-    """The prefix stays, and the thinking in what the client has sent so far stays out: the client itself has changed what it was bound to."""
-    if wire.epoch is not None:
+def rebind(store: Store, request: Request, conversation: Conversation, wire: Wire, lean: Wire) -> None:
+    """What stands in front stays, and the thinking in all that was said so far stays out: the client itself has changed what it was bound to."""
+    if wire.epoch is None:
+        return
+    with store.transaction():
+        pieces = wire.epoch.pieces
+        if lean.prefix != wire.prefix:
+            pieces = [conversations.add_piece(store, lean.prefix, conversations.piece_tokens(store, pieces), _weight(lean.prefix)[1])]
         count = len(request.body.messages)
-        conversations.add_epoch(
-            store, conversation, why="rebound", skip=wire.skip, anchor=wire.epoch.anchor, strip=count, pieces=wire.epoch.pieces, now=request.now
-        )
+        conversations.add_epoch(store, conversation, why="rebound", skip=wire.skip, anchor=wire.epoch.anchor, strip=count, pieces=pieces, now=request.now)
 
 
 def bypass(store: Store, conversation: Conversation, reason: str, strip: int, now: float) -> None:

@@ -199,18 +199,19 @@ class Rewriter:
         def without_us(status: int, answer: bytes) -> Plan | None:
             return self._without_us(request, conversation, boundary.said(answer, status), answered)
 
-        def rebound(status: int, reader: Reader) -> None:
-            if status == 200:
-                with self.stores.use(request.agent) as store, self._lock(request.agent, conversation.name):
-                    boundary.rebind(store, request, conversation, wire)
-                answered(status, reader)
-
         def refused(status: int, answer: bytes) -> Plan | None:
-            lean = boundary.thoughtless(request, wire) if b"thinking" in answer and wire.epoch is not None else sent
-            if lean == sent:
+            lean = boundary.thoughtless(request, wire)
+            if b"thinking" not in answer or wire.epoch is None or lean.bytes() == sent:
                 return without_us(status, answer)
+
+            def rebound(status: int, reader: Reader) -> None:
+                if status == 200:
+                    with self.stores.use(request.agent) as store, self._lock(request.agent, conversation.name):
+                        boundary.rebind(store, request, conversation, wire, lean)
+                    answered(status, reader)
+
             # The client itself may have changed what its thinking is bound to: then it goes, as the client would let it go.
-            return Plan(lean, "sent again without thinking", rewritten=True, refused=without_us, answered=rebound)
+            return Plan(lean.bytes(), "sent again without thinking", rewritten=True, refused=without_us, answered=rebound)
 
         return Plan(sent, wire.why, rewritten=rewritten, refused=refused if rewritten else None, answered=answered)
 
