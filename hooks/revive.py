@@ -14,7 +14,7 @@ from tenon.world import base_url, daemon, guard, machine
 
 START_S = 3.0  # for a proxy to answer, at a session's start
 PROMPT_S = 1.5  # and at a prompt, which somebody waits for
-SEEN_S = 2.2  # for Claude Code to read its settings again
+SEEN_S = 3.5  # for Claude Code to read its settings again
 WAY_OUT = "Memories come all the same; `tenon proxy on` tries again, `tenon proxy off` leaves it so."
 AFTER_S = {"session": 4.0, "prompt": 2.0}  # what the event's own work may take afterwards
 

@@ -24,7 +24,7 @@ import time
 
 HOME = os.path.dirname(os.path.realpath(os.path.abspath(__file__)))
 PLUGIN_S = 7.0  # for the plugin's own hook
-SEEN_S = 2.2  # for Claude Code to read its settings again
+SEEN_S = 4.0  # for Claude Code to read its settings again
 STRING = r'"(?:[^"\\]|\\.)*"'
 ASK = "HEAD /_tenon/status HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Tenon-Nonce: %s\r\nAuthorization: Tenon %s\r\nConnection: close\r\n\r\n"
 SAID = "Tenon's proxy does not run, so Claude Code talks to its API directly from now on. With the plugin in place again `tenon proxy off` takes the rest away."
