@@ -5,6 +5,7 @@ Loaded only when the proxy is on, and by a prompt only when the proxy shows no s
 
 from __future__ import annotations
 
+import os
 import time
 
 from hooks import door, where
@@ -14,7 +15,7 @@ from tenon.world import base_url, daemon, guard, machine
 
 START_S = 3.0  # for a proxy to answer, at a session's start
 PROMPT_S = 1.5  # and at a prompt, which somebody waits for
-SEEN_S = 3.5  # for Claude Code to read its settings again
+SEEN_S = 4.6  # for Claude Code to read its settings again
 WAY_OUT = "Memories come all the same; `tenon proxy on` tries again, `tenon proxy off` leaves it so."
 AFTER_S = {"session": 4.0, "prompt": 2.0}  # what the event's own work may take afterwards
 
@@ -48,10 +49,10 @@ def _served(wait_s: float, *, again: bool) -> str:
         if problem:
             faults.note("proxy", TenonError(problem))
             if base_url.direct(problem):
-                time.sleep(SEEN_S)
+                _let_it_be_seen(switch)
                 return f"Tenon's proxy cannot serve ({problem}), so Claude Code talks to its API directly. {WAY_OUT}"
         elif again and base_url.through():
-            time.sleep(SEEN_S)
+            _let_it_be_seen(switch)
             return "Tenon's proxy serves again, so Claude Code talks through it again."
     except (TenonError, OSError) as error:
         faults.note("proxy", error)
@@ -65,6 +66,13 @@ def _guarded() -> None:
         guard.write()
     except OSError as error:
         faults.note("proxy", error, "the guard could not be brought up to date")
+
+
+def _let_it_be_seen(switch: base_url.Switch) -> None:
+    """Waits until Claude Code has read its settings again; a busy one may have begun to watch the file only after it was written."""
+    time.sleep(SEEN_S / 2)
+    os.utime(os.path.realpath(switch.settings))
+    time.sleep(SEEN_S / 2)
 
 
 def _once(url: str, wait_s: float) -> str:

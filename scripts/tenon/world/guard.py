@@ -24,7 +24,7 @@ import time
 
 HOME = os.path.dirname(os.path.realpath(os.path.abspath(__file__)))
 PLUGIN_S = 7.0  # for the plugin's own hook
-SEEN_S = 4.0  # for Claude Code to read its settings again
+SEEN_S = 2.3  # for Claude Code to read its settings again
 STRING = r'"(?:[^"\\]|\\.)*"'
 ASK = "HEAD /_tenon/status HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Tenon-Nonce: %s\r\nAuthorization: Tenon %s\r\nConnection: close\r\n\r\n"
 SAID = "Tenon's proxy does not run, so Claude Code talks to its API directly from now on. With the plugin in place again `tenon proxy off` takes the rest away."
@@ -91,6 +91,8 @@ def main():
             write(os.path.join(HOME, "proxy-direct"), b'{"why": "the plugin was gone, or did not start the proxy"}\n')
             write(settings, (text[: span[0]] + json.dumps(on["upstream"]) + text[span[1] :]).encode("utf-8"))
             print(json.dumps({"systemMessage": SAID}), flush=True)
+            time.sleep(SEEN_S)
+            os.utime(settings)  # a busy Claude Code may have begun to watch the file only after it was written
             time.sleep(SEEN_S)
             return
         time.sleep(0.1)
