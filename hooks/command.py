@@ -65,9 +65,7 @@ def _recall(store: Store, event: dict[str, Any], cue: str, chosen: Settings) -> 
         return Answer(context="The user gave no cue. Ask what to recall: `/memory-recall how do we deploy`.")
     now = time.time()
     repository = places.find(store, where.folder(event))
-    found = recall(
-        store, cue, scope=places.scope(store, repository), k=HITS, now=now, per_day=where.per_day(chosen), archive=True, not_session=where.session(event)
-    )
+    found = recall(store, cue, scope=places.scope(store, repository), k=HITS, now=now, per_day=chosen.per_day(), archive=True, not_session=where.session(event))
     lines = [injection.said_line(hit.candidate, hit.words) if hit.candidate.tier == "archive" else injection.memory_line(hit.candidate) for hit in found.hits]
     text, placed = injection.fenced([("", lines)], int(chosen.number("inject.max_chars")))
     told = [(hit.candidate.ref, hit.score, hit.parts.values()) for hit in found.hits]

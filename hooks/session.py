@@ -107,7 +107,7 @@ def _brief(store: Store, event: dict[str, Any], chosen: Settings, now: float) ->
         return None
     session = where.session(event)
     repository = _repository(store, where.folder(event), now)
-    sections, refs = briefing.sections(store, repository, session=session, now=now, per_day=where.per_day(chosen))
+    sections, refs = briefing.sections(store, repository, session=session, now=now, per_day=chosen.per_day())
     text, placed = injection.fenced(sections, int(chosen.number("inject.max_chars")))
     if not placed:
         return None

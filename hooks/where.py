@@ -38,8 +38,3 @@ def agent(settings: Settings) -> str:
 def is_excluded(event: dict[str, Any], settings: Settings) -> bool:
     """Whether the session's folder is one whose sessions are neither kept nor recalled."""
     return paths.lies_in(folder(event), settings.names("archive.exclude"))
-
-
-def per_day(settings: Settings) -> dict[str, float]:
-    """What each tier keeps of its strength per day."""
-    return {"short": settings.number("decay.short_per_day"), "long": settings.number("decay.long_per_day")}

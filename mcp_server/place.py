@@ -65,7 +65,7 @@ class Place:
         self.now = time.time()
         self.repository = self._settled()
         self.scope = places.scope(store, self.repository)
-        self.per_day = {"short": chosen.number("decay.short_per_day"), "long": chosen.number("decay.long_per_day")}
+        self.per_day = chosen.per_day()
 
     def _settled(self) -> int:
         if self.store.writable:

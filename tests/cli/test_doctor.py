@@ -228,11 +228,7 @@ def test_what_is_closed_is_said_and_opened_by_fix(lent: Any, inner: str, mode: i
 
 def test_turns_that_lost_their_parent_are_unlinked_and_no_changed_ones(tenon: Tenon) -> None:
     """As in a store that was rescued from a damaged one."""
-    talk = tenon.talk()
-    for number in range(5):
-        talk.prompt(f"question {number}, how do we deploy?")
-        talk.reply(f"answer {number}: on Fridays")
-    tenon.ok("import")
+    imported(tenon)
     con = sqlite3.connect(paths_of(tenon))
     con.execute("DROP TRIGGER turn_is_never_deleted")
     con.execute("DELETE FROM turn WHERE id IN (3, 4)")
@@ -308,6 +304,15 @@ def test_the_folders_two_keys_are_one(tenon: Tenon) -> None:
     assert 2 * [("path:" + os.path.realpath(tenon.project),) * 2] == [(found.read_key, found.write_key) for found in (first, second)]
 
 
+def imported(tenon: Tenon) -> None:
+    """A session of five questions and answers, archived."""
+    talk = tenon.talk()
+    for number in range(5):
+        talk.prompt(f"question {number}, how do we deploy?")
+        talk.reply(f"answer {number}: on Fridays")
+    tenon.ok("import")
+
+
 def paths_of(tenon: Tenon) -> str:
     """The store of the default agent; its folder is made."""
     path = tenon.home / ".tenon" / "agents" / "default" / "tenon.db"
@@ -379,11 +384,7 @@ def test_a_broken_index_is_found_and_built_anew(tenon: Tenon) -> None:
 
 def test_a_changed_turn_is_found(tenon: Tenon) -> None:
     """By its hash, whoever changed it."""
-    talk = tenon.talk()
-    for number in range(5):
-        talk.prompt(f"question {number}, how do we deploy?")
-        talk.reply(f"answer {number}: on Fridays")
-    tenon.ok("import")
+    imported(tenon)
     con = sqlite3.connect(paths_of(tenon))
     con.execute("DROP TRIGGER turn_is_never_changed")
     con.execute("UPDATE turn SET content = replace(content, 'Fridays', 'Mondays') WHERE id = 4")

@@ -69,6 +69,10 @@ class Settings:
         """A text setting."""
         return str(self.values[name])
 
+    def per_day(self) -> dict[str, float]:
+        """What each tier keeps of its strength per day."""
+        return {"short": self.number("decay.short_per_day"), "long": self.number("decay.long_per_day")}
+
     def names(self, name: str) -> list[str]:
         """A list setting."""
         value = self.values[name]

@@ -32,7 +32,7 @@ class Context:
         self.folder = folder
         self.repository = repository
         self.scope = None if everywhere else places.scope(store, repository)
-        self.per_day = {"short": chosen.number("decay.short_per_day"), "long": chosen.number("decay.long_per_day")}
+        self.per_day = chosen.per_day()
         self.now = now
 
     @property

@@ -179,7 +179,7 @@ def _status_line(here: Machine, kept: Record) -> Step:
     def act() -> None:
         launcher.write(here, kept)
         if old is None:
-            _edit(kept, claude_settings.plan_put(here.settings, STATUS_LINE, wanted))
+            kept.change(claude_settings.plan_put(here.settings, STATUS_LINE, wanted))
         else:
             _move_status_line(here, kept, wanted)
 
@@ -194,10 +194,10 @@ def _move_status_line(here: Machine, kept: Record, wanted: dict[str, str]) -> No
     if used is not None:
         base_url.off(here, kept)
     others = [edit for edit in _undone(here, kept) if edit.keys != STATUS_LINE]
-    _edit(kept, claude_settings.plan_put(here.settings, STATUS_LINE, wanted))
+    kept.change(claude_settings.plan_put(here.settings, STATUS_LINE, wanted))
     for edit in others:
         plan = claude_settings.plan_add if edit.listed else claude_settings.plan_put
-        _edit(kept, plan(here.settings, edit.keys, edit.value))
+        kept.change(plan(here.settings, edit.keys, edit.value))
     if used is not None:
         base_url.on(here, kept, used.url, used.upstream, used.no_proxy)
     if around is not None:
@@ -215,7 +215,7 @@ def _permission(here: Machine, kept: Record) -> Step:
 
     def act() -> None:
         for rule in machine.RULES:
-            _edit(kept, claude_settings.plan_add(here.settings, ["permissions", "allow"], rule))
+            kept.change(claude_settings.plan_add(here.settings, ["permissions", "allow"], rule))
 
     ask = f"add ten of the eleven memory tools to permissions.allow in {here.settings}, so that only memory_forget asks each time"
     return Step("permission", ask=ask, act=act)
@@ -230,21 +230,6 @@ def _undone(here: Machine, kept: Record) -> list[claude_settings.Edit]:
         kept.edits.remove(edit)
         kept.save()
     return there
-
-
-def _edit(kept: Record, edit: claude_settings.Edit | None) -> None:
-    """Writes the edit down and then does it, so that no change is ever without its record."""
-    if edit is None:
-        return
-    kept.make_folder(os.path.dirname(edit.path))
-    kept.edits.append(edit)
-    kept.save()
-    try:
-        claude_settings.apply(edit)
-    except BaseException:
-        kept.edits.remove(edit)
-        kept.save()
-        raise
 
 
 def _python(here: Machine, kept: Record, probe: Probe) -> Step:

@@ -9,7 +9,7 @@ import json
 
 from tenon.base import paths
 from tenon.base.redact import redact
-from tenon.proxy.request import Wire, overhead
+from tenon.proxy.request import Wire
 from tenon.store import conversations, past, places
 from tenon.wire import budget, compaction, edit, identity, route, trace
 from tenon.wire.blocks import with_images
@@ -133,8 +133,9 @@ def compose(store: Store, request: Request, conversation: Conversation, most: in
     if _may_exceed(store, wire, most) and _tokens(store, conversation, wire) > most:
         cut = _cut(store, request, conversation, wire, most)
         if cut is not None:
-            wire = Wire(request, cut, conversations.piece_messages(store, cut.pieces) or [], "cut to the budget")
-    _strip(wire, epoch.strip if wire.epoch is epoch else wire.epoch.strip if wire.epoch else 0)
+            epoch = cut
+            wire = Wire(request, epoch, conversations.piece_messages(store, epoch.pieces) or [], "cut to the budget")
+    _strip(wire, epoch.strip)
     return wire
 
 
@@ -209,11 +210,7 @@ def _cut(store: Store, request: Request, conversation: Conversation, wire: Wire,
     here = route.newest_prompt(body, wire.skip)
     older = [*wire.prefix, *(body.slice(number) for number in range(wire.skip, here))]
     per_token = conversation.per_token or budget.PER_TOKEN
-    weight, images = overhead(body), 0
-    for number in range(here, len(body.messages)):
-        more, pictures = request.known.weight(body.slice(number), body.messages[number].value)
-        weight, images = weight + more, images + pictures
-    cut = budget.cut(older, max(0, most // 2 - budget.tokens(weight, images, per_token)), per_token)
+    cut = budget.cut(older, max(0, most // 2 - budget.tokens(*wire.weight(here), per_token)), per_token)
     if not cut.left_out:
         return None
     size, pictures = _weight(cut.kept)
@@ -226,15 +223,17 @@ def _cut(store: Store, request: Request, conversation: Conversation, wire: Wire,
 
 def _may_exceed(store: Store, wire: Wire, most: int) -> bool:
     """Whether the request could be too large: no text has fewer bytes a token, so a small one need not be weighed."""
-    held = conversations.piece_tokens(store, wire.epoch.pieces) if wire.epoch else 0
-    return held + len(wire.body.raw) / LEAST_PER_TOKEN > most
+    return _held(store, wire) + len(wire.body.raw) / LEAST_PER_TOKEN > most
 
 
 def _tokens(store: Store, conversation: Conversation, wire: Wire) -> int:
     """The estimated tokens of the whole request."""
-    weight, images = wire.weight()
-    held = conversations.piece_tokens(store, wire.epoch.pieces) if wire.epoch else 0
-    return held + budget.tokens(weight, images, conversation.per_token or budget.PER_TOKEN)
+    return _held(store, wire) + budget.tokens(*wire.weight(), conversation.per_token or budget.PER_TOKEN)
+
+
+def _held(store: Store, wire: Wire) -> int:
+    """The estimated tokens of the prefix."""
+    return conversations.piece_tokens(store, wire.epoch.pieces) if wire.epoch else 0
 
 
 def _weight(messages: Sequence[bytes]) -> tuple[int, int]:
@@ -248,7 +247,7 @@ def _weight(messages: Sequence[bytes]) -> tuple[int, int]:
 def _strip(wire: Wire, strip: int) -> None:
     for number in range(wire.skip, min(strip, len(wire.body.messages))):
         if wire.body.messages[number].role == "assistant":
-            raw = wire.body.slice(number)
+            raw = wire.changes.get(number) or wire.body.slice(number)
             bare = edit.without_thinking(raw)
             if bare != raw:
                 wire.changes[number] = bare
@@ -266,9 +265,7 @@ def thoughtless(request: Request, wire: Wire) -> Wire:
     """The request as it went upstream, without any thinking in it."""
     lean = Wire(request, wire.epoch, [bare for bare in map(edit.without_thinking, wire.prefix) if bare], wire.why)
     lean.changes.update(wire.changes)
-    for number in range(wire.skip, len(request.body.messages)):
-        if request.body.messages[number].role == "assistant":
-            lean.changes[number] = edit.without_thinking(wire.changes.get(number) or request.body.slice(number))
+    _strip(lean, len(request.body.messages))
     return lean
 
 
@@ -301,9 +298,8 @@ def remember(store: Store, request: Request, conversation: Conversation, wire: W
     """
     body = request.body
     count = len(body.messages) if wire.instruction is None else wire.instruction
-    digests = request.first(count)[:]
     known = conversations.sent_digests(store, conversation)
-    rows = [(digest, body.slice(number)) for number, digest in enumerate(digests)]
+    rows = [(digest, body.slice(number)) for number, digest in enumerate(request.first(count))]
     if wire.instruction is not None:
         before = conversations.sent(store, conversation)[count : count + 1]
         kept = compaction.kept_of_instruction(body.slice(count), before[0][1] if before else None)
@@ -331,9 +327,8 @@ def measured(store: Store, request: Request, conversation: Conversation, wire: W
     usage = reply.get("usage") or {}
     total = sum(int(usage.get(name) or 0) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
     per_token = conversation.per_token or 0.0
-    held = conversations.piece_tokens(store, wire.epoch.pieces) if wire.epoch else 0
     weight, images = wire.weight()
-    own = total - held - images * budget.IMAGE_TOKENS
+    own = total - _held(store, wire) - images * budget.IMAGE_TOKENS
     if own > 0:
         now = min(6.0, max(1.0, weight / own))
         per_token = now if not per_token else 0.7 * per_token + 0.3 * now

@@ -8,10 +8,13 @@ from tenon.wire import budget, compaction, edit, identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import TypeVar
 
     from tenon.store.conversations import Epoch
     from tenon.wire.body import Body
+
+    T = TypeVar("T")
 
 HELD = 50_000  # of each kind kept in memory
 
@@ -25,30 +28,21 @@ class Known:
 
     def digest(self, message: bytes) -> str:
         """The message's digest."""
-        key = _key(message)
-        found = self._digests.get(key)
-        if found is None:
-            _make_room(self._digests)
-            found = self._digests[key] = identity.digest(message)
-        return found
+        return _once(self._digests, message, lambda: identity.digest(message))
 
     def weight(self, message: bytes, value: object) -> tuple[int, int]:
         """The bytes of text and the images in a message, `value` being what its bytes say."""
-        key = _key(message)
-        found = self._weights.get(key)
-        if found is None:
-            _make_room(self._weights)
-            found = self._weights[key] = budget.weight(value)
-        return found
+        return _once(self._weights, message, lambda: budget.weight(value))
 
 
-def _key(message: bytes) -> bytes:
-    return blake2b(message, digest_size=16).digest()
-
-
-def _make_room(held: dict[bytes, Any]) -> None:
-    if len(held) >= HELD:
-        held.clear()
+def _once(held: dict[bytes, T], message: bytes, find_out: Callable[[], T]) -> T:
+    key = blake2b(message, digest_size=16).digest()
+    found = held.get(key)
+    if found is None:
+        if len(held) >= HELD:
+            held.clear()
+        found = held[key] = find_out()
+    return found
 
 
 class Request:
@@ -106,15 +100,10 @@ class Wire:
             prefix[-1] = edit.marked(prefix[-1], lane)
         return edit.splice(self.body, self.skip, prefix, self.changes)
 
-    def weight(self) -> tuple[int, int]:
-        """The bytes of text and the images of all but the prefix."""
-        weight, images = overhead(self.body), 0
-        for number in range(self.skip, len(self.body.messages)):
+    def weight(self, start: int | None = None) -> tuple[int, int]:
+        """The bytes of text and the images of all but the prefix, or of all but the messages in front of `start`."""
+        weight, images = len(self.body.raw) - (self.body.closing - self.body.opening), 0
+        for number in range(self.skip if start is None else start, len(self.body.messages)):
             more, pictures = self.known.weight(self.body.slice(number), self.body.messages[number].value)
             weight, images = weight + more, images + pictures
         return weight, images
-
-
-def overhead(body: Body) -> int:
-    """The bytes of a request without its messages."""
-    return len(body.raw) - (body.closing - body.opening)

@@ -200,8 +200,11 @@ class Rewriter:
             return self._without_us(request, conversation, boundary.said(answer, status), answered)
 
         def refused(status: int, answer: bytes) -> Plan | None:
+            if b"thinking" not in answer or wire.epoch is None:
+                return without_us(status, answer)
             lean = boundary.thoughtless(request, wire)
-            if b"thinking" not in answer or wire.epoch is None or lean.bytes() == sent:
+            bare = lean.bytes()
+            if bare == sent:
                 return without_us(status, answer)
 
             def rebound(status: int, reader: Reader) -> None:
@@ -211,7 +214,7 @@ class Rewriter:
                     answered(status, reader)
 
             # The client itself may have changed what its thinking is bound to: then it goes, as the client would let it go.
-            return Plan(lean.bytes(), "sent again without thinking", rewritten=True, refused=without_us, answered=rebound)
+            return Plan(bare, "sent again without thinking", rewritten=True, refused=without_us, answered=rebound)
 
         return Plan(sent, wire.why, rewritten=rewritten, refused=refused if rewritten else None, answered=answered)
 

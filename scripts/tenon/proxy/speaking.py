@@ -60,8 +60,7 @@ def _memory(store: Store, request: Request, conversation: Conversation, message:
     told: list[str] = []
     try:
         if first and chosen.flag("inject.session"):
-            per_day = {"short": chosen.number("decay.short_per_day"), "long": chosen.number("decay.long_per_day")}
-            sections, _ = briefing.sections(store, conversation.repository, session=conversation.name, now=request.now, per_day=per_day)
+            sections, _ = briefing.sections(store, conversation.repository, session=conversation.name, now=request.now, per_day=chosen.per_day())
             told.append(injection.fenced(sections, int(chosen.number("inject.max_chars")))[0])
         if chosen.flag("inject.prompt") and len(words) >= chosen.number("inject.min_prompt"):
             found = offer.look(store, words, session=conversation.name, repository=conversation.repository, chosen=chosen, now=request.now)

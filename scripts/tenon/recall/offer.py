@@ -37,7 +37,7 @@ def look(store: Store, prompt: str, *, session: str, repository: int | None, cho
         scope=places.scope(store, repository),
         k=int(chosen.number("inject.hits")),
         now=now,
-        per_day={"short": chosen.number("decay.short_per_day"), "long": chosen.number("decay.long_per_day")},
+        per_day=chosen.per_day(),
         floor=chosen.number("recall.floor"),
         strict=True,
         archive=chosen.flag("recall.archive"),

@@ -148,10 +148,10 @@ def on(here: Machine, kept: Record, url: str, upstream: str, no_proxy: str = "")
                 _swapped(here.settings, keys, json.loads(former), json.dumps(ours))
         for keys, ours, former in _values(switch):
             if ours and not former:
-                _edit(kept, claude_settings.plan_put(here.settings, keys, ours))
+                kept.change(claude_settings.plan_put(here.settings, keys, ours))
         if not _token(here.settings, TOOL_SEARCH) and TOOL_SEARCH[1] not in os.environ:
-            _edit(kept, claude_settings.plan_put(here.settings, TOOL_SEARCH, "true"))
-        _edit(kept, claude_settings.plan_add(here.settings, HOOK, guard.entry(upstream)))
+            kept.change(claude_settings.plan_put(here.settings, TOOL_SEARCH, "true"))
+        kept.change(claude_settings.plan_add(here.settings, HOOK, guard.entry(upstream)))
     except BaseException:
         off(here, kept)
         raise
@@ -182,7 +182,7 @@ def off(here: Machine, kept: Record) -> list[str]:
     told += _given_back(switch) if switch is not None else []
     for edit in later:
         plan = claude_settings.plan_add if edit.listed else claude_settings.plan_put
-        _edit(kept, plan(edit.path, edit.keys, edit.value))
+        kept.change(plan(edit.path, edit.keys, edit.value))
     guard.remove()
     for name in (path(), direct_path()):
         _remove(name)
@@ -253,21 +253,6 @@ def _told(how: str) -> str:
     return {"restored": "as it was before, byte for byte", "removed": "taken out; later changes of yours stay", "gone": "was gone already"}.get(
         how, "has been changed since and stays"
     )  # fmt: skip
-
-
-def _edit(kept: Record, edit: Edit | None) -> None:
-    """Writes the edit down and then does it, so that no change is ever without its record."""
-    if edit is None:
-        return
-    kept.make_folder(os.path.dirname(edit.path))
-    kept.edits.append(edit)
-    kept.save()
-    try:
-        claude_settings.apply(edit)
-    except BaseException:
-        kept.edits.remove(edit)
-        kept.save()
-        raise
 
 
 def _retried(settings: str, old: str, new: str) -> bool:

@@ -52,6 +52,20 @@ class Record:
             os.fsync(file.fileno())
         os.replace(temporary, self.path)
 
+    def change(self, edit: Edit | None) -> None:
+        """Writes the edit down and then does it, so that no change is ever without its record; None is none."""
+        if edit is None:
+            return
+        self.make_folder(os.path.dirname(edit.path))
+        self.edits.append(edit)
+        self.save()
+        try:
+            claude_settings.apply(edit)
+        except BaseException:
+            self.edits.remove(edit)
+            self.save()
+            raise
+
     def make_folder(self, folder: str) -> None:
         """Makes a folder with its missing parents, and remembers which they were."""
         missing: list[str] = []
