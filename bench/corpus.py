@@ -55,13 +55,18 @@ def cues(count: int, words: int, seed: int = 2) -> list[str]:
 
 
 def fill(store: Store, count: int, now: float) -> int:
-    """The repository whose memories were written: so many, through the store's own indexing, in one transaction."""
-    from tenon.store import index
+    """The repository whose memories were written: so many, through the store's own indexing and embedding, in one transaction."""
+    from tenon.store import index, vectors
     from tenon.store import memories as kept
 
     with store.transaction():
         repository = int(store.execute("INSERT INTO repository (key, seen) VALUES ('path:/bench', 0)").lastrowid or 0)
+        written = []
         for number, text in enumerate(memories(count)):
             values = (f"m{number:09d}", repository, "long", "fact", text, "measured", "user", "[]", "", 1.0, now, now, now, now)
-            index.add_memory(store, int(store.execute(kept.ADD, values).lastrowid or 0), text)
+            rowid = int(store.execute(kept.ADD, values).lastrowid or 0)
+            index.add_memory(store, rowid, text, "measured")
+            written.append((rowid, repository, text))
+        for at in range(0, count, 10_000):
+            vectors.add(store, vectors.MEMORY, written[at : at + 10_000])
     return repository

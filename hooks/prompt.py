@@ -12,7 +12,7 @@ from tenon.base.errors import TenonError
 from tenon.base.lean import parse, sqlite
 from tenon.base.text import wide_length
 from tenon.recall import offer
-from tenon.store import db, places
+from tenon.store import db, places, vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tenon.base.settings import Settings
     from tenon.recall.offer import Offer
     from tenon.store.db import Store
+    from tenon.store.vectors import Model
 
 SEARCH_S = 1.0  # for all queries of a prompt together
 BUSY_S = 0.15  # a prompt does not wait for another writer
@@ -108,11 +109,21 @@ def _open(path: str) -> Store:
 def _recalled(store: Store, event: dict[str, Any], prompt: str, chosen: Settings, now: float) -> Answer | None:
     session = where.session(event)
     repository = places.find(store, where.folder(event))
-    found = offer.look(store, prompt, session=session, repository=repository, chosen=chosen, now=now)
+    meaning = _meaning(store, prompt, chosen)
+    found = offer.look(store, prompt, session=session, repository=repository, chosen=chosen, now=now, meaning=meaning)
     if not found.text:
         return None
     _record(store, found, session, repository, now)
     return Answer(context=found.text)
+
+
+def _meaning(store: Store, prompt: str, chosen: Settings) -> tuple[Model, list[int]] | None:
+    """The prompt's vector by Ollama, where the store has vectors of a model of its; else recall uses the built-in table by itself."""
+    if not vectors.is_ready(store):
+        return None
+    from tenon.world import embedding
+
+    return embedding.for_query(store, offer.cue(prompt), chosen)
 
 
 def _record(store: Store, found: Offer, session: str, repository: int | None, now: float) -> None:

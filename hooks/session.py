@@ -33,6 +33,7 @@ def answer(event: dict[str, Any]) -> Answer | None:
     """The briefing, or None when nothing is known yet; a message to the user when nothing can be remembered, or the proxy is not what it was."""
     message = _served()
     told = _informed(event)
+    _directly()
     if message:
         told = told or Answer()
         told.message = f"{message} {told.message}".strip()
@@ -46,6 +47,18 @@ def _served() -> str:
     from hooks import revive
 
     return revive.at_start()
+
+
+def _directly() -> None:
+    """Where hooks are to start an interpreter directly, and an update has brought hooks that do not, the next session's do."""
+    if not os.path.exists(os.path.join(paths.home(), "interpreter.json")):
+        return
+    from tenon.world import interpreter
+
+    try:
+        interpreter.renew(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    except (TenonError, OSError) as error:
+        faults.note("SessionStart", error, "hooks go on starting python3 by its name")
 
 
 def _informed(event: dict[str, Any]) -> Answer | None:

@@ -5,7 +5,7 @@ A slow start would lose the server for fifteen minutes, so the handshake needs n
 
 from __future__ import annotations
 
-from mcp_server import protocol, schemas, stdio
+from mcp_server import background, protocol, schemas, stdio
 from tenon import __version__
 from tenon.base import faults
 
@@ -25,7 +25,7 @@ def run() -> None:
     dispatcher = protocol.Dispatcher(
         name="tenon", version=__version__, title="Tenon memory", instructions=INSTRUCTIONS, tools=tools(), on_fault=lambda error: faults.note("mcp", error)
     )
-    stdio.serve(dispatcher)
+    stdio.serve(dispatcher, besides=background.started)
 
 
 def tools() -> list[protocol.Tool]:

@@ -12,18 +12,24 @@ from mcp_server import protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, BinaryIO
 
 LARGEST_BYTES = 64 << 20  # of one message
 LAST_CALLS_S = 3.0  # for the calls at work when the client has closed its end
 
 
-def serve(dispatcher: protocol.Dispatcher, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> None:
-    """Answers one message a line until the input ends; without streams, on this process's own, and ends the process with them."""
+def serve(
+    dispatcher: protocol.Dispatcher, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None, besides: Callable[[], Callable[[], None]] | None = None
+) -> None:
+    """Answers one message a line until the input ends; without streams, on this process's own, and ends the process with them.
+
+    `besides` begins, after the first message, what else the process does, and returns what ends that.
+    """
     own = stdin is None or stdout is None
     if stdin is None or stdout is None:
         stdin, stdout = _claimed()
-    calls = Calls(dispatcher, stdout)
+    calls = Calls(dispatcher, stdout, besides)
     try:
         _read(stdin, calls)
         calls.finish()
@@ -47,9 +53,11 @@ def _read(stdin: BinaryIO, calls: Calls) -> None:
 class Calls:
     """The messages of one connection: calls wait for each other in a thread of their own, the rest is answered as it comes."""
 
-    def __init__(self, dispatcher: protocol.Dispatcher, stdout: BinaryIO) -> None:
+    def __init__(self, dispatcher: protocol.Dispatcher, stdout: BinaryIO, besides: Callable[[], Callable[[], None]] | None = None) -> None:
         self._dispatcher = dispatcher
         self._stdout = stdout
+        self._besides = besides
+        self._end: Callable[[], None] | None = None
         self._waiting: list[object] = []  # the ids of calls that were neither begun nor cancelled
         self._queue: Any = None
         self._thread: Any = None
@@ -70,6 +78,8 @@ class Calls:
             if isinstance(message, dict) and message.get("method") == "notifications/cancelled" and isinstance(message.get("params"), dict):
                 self._begin(message["params"].get("requestId"))
             self.send(self._dispatcher.answer(message, self._notify))
+        if self._besides is not None:
+            self._end, self._besides = self._besides(), None
 
     def send(self, answer: object) -> None:
         """Writes an answer as one line. Raises OSError when nobody reads."""
@@ -82,6 +92,8 @@ class Calls:
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join(LAST_CALLS_S)
+        if self._end is not None:
+            self._end()
 
     def _later(self, message: object) -> None:
         if self._thread is None:  # imported now, so that no start waits for it

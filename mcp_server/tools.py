@@ -13,6 +13,7 @@ from tenon.base.text import cut
 from tenon.recall import injection
 from tenon.recall.recall import SPOKEN, described, recall
 from tenon.store import db, edges, episodes, exchanges, forget, journal, memories, places, procedures, tasks
+from tenon.world import embedding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def _recall(here: Place, given: dict[str, Any]) -> dict[str, Any]:
         archive=bool(given.get("archive")),
         tier=tier,
         kinds=given.get("types") or (),
+        ranking=here.settings.text("recall.ranking"),
+        meaning=embedding.for_query(here.store, str(given["cue"]), here.settings),
     )
     _journal(here, found.hits, found.words())
     hits = [_hit(here, hit) for hit in found.hits]
@@ -320,6 +323,7 @@ def _archive(here: Place, given: dict[str, Any]) -> dict[str, Any]:
         found = recall(
             here.store, given["cue"], scope=None if given.get("everywhere") else here.scope, k=int(given.get("k", 10)), now=here.now, per_day=here.per_day,
             memories=False, archive=True, spoken=EVERY_KIND if given.get("tools") else SPOKEN, threads=bool(given.get("tools")),
+            ranking=here.settings.text("recall.ranking"), meaning=embedding.for_query(here.store, given["cue"], here.settings),
         )  # fmt: skip
         _journal(here, found.hits, found.words())
         return {"hits": [_hit(here, hit) for hit in found.hits], "count": len(found.hits)}

@@ -84,6 +84,9 @@ def test_the_environment_adds_to_what_is_excluded(monkeypatch: pytest.MonkeyPatc
         ("proxy.max_context", 5, 20_000, "must be from 20,000 to 10,000,000, not 5; 20000 is used"), ("proxy.trace_tokens", -1, 0, "must be from 0 to"), ("recall.floor", 7, 1, "from 0 to 1"),
         ("inject.max_chars", 20_000, 9900, "from 0 to 9,900"), ("proxy.port", 99_999, 9000, "from 1 to 65535"), ("proxy.port", 0, 9000, "9000 is used"),
         ("proxy.scope", "world", "agent", "agent or repository, not 'world'; agent is used"), ("recall.floor", float("nan"), 0.34, "0.34 is used"),
+        ("recall.ranking", "best", "fused", "fused or classic, not 'best'; fused is used"), ("embed.ollama", "maybe", "auto", "auto or on or off, not 'maybe'; auto is used"),
+        ("embed.model", "a b", "qwen3-embedding:0.6b", "the name of a model like"), ("embed.model", "", "qwen3-embedding:0.6b", "the name of a model like"),
+        ("embed.url", "", "http://127.0.0.1:11434", "an address like http://127.0.0.1:11434; http://127.0.0.1:11434 is used"), ("embed.url", "gpu:1", "http://127.0.0.1:11434", "an address like"),
         ("upstream", "not a url", "not a url", "must be an address like https://gateway.example; the proxy does not start with it"), ("upstream", "ftp://h", "ftp://h", "an address"),
         ("upstream", "http://", "http://", "an address"), ("upstream", "https://h:x", "https://h:x", "an address"),
         ("upstream", "http://localhost:9000/", "http://localhost:9000/", "another address than the proxy's own"), ("upstream", "http://[::1]:9000", "http://[::1]:9000", "proxy's own"),
@@ -101,6 +104,19 @@ def test_an_upstream_is_an_address(url: str) -> None:
     """With or without port, path and name."""
     put({"upstream": url})
     assert "" == settings.load().problem
+
+
+@pytest.mark.parametrize(("said", "meant"), [(False, "off"), (True, "on"), ("off", "off")])
+def test_off_in_json_is_off(said: object, meant: str) -> None:
+    """Who switches Ollama off with false is understood."""
+    put({"embed.ollama": said})
+    assert (meant, "") == (settings.load().text("embed.ollama"), settings.load().problem)
+
+
+def test_a_password_in_a_wrong_address_is_not_repeated() -> None:
+    """As for the upstream."""
+    put({"embed.url": "ftp://me:hush@gpu"})
+    assert (True, False) == ("embed.url" in settings.load().problem, "hush" in settings.load().problem)
 
 
 def test_a_broken_value_does_not_cost_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,3 +79,48 @@ def test_a_cut_text(given_text: str, limit: int, short: str) -> None:
 def test_an_estimate_of_tokens(given_text: str, tokens: int) -> None:
     """Four ASCII characters each, one each for any other."""
     assert tokens == text.tokens(given_text)
+
+
+@pytest.mark.parametrize(
+    ("given_text", "words"),
+    [
+        ("getUserName", ["getusername", "get", "user", "name"]), ("an HTTPServer's", ["an", "httpserver", "http", "server", "s"]), ("the URLs of APIs", ["the", "urls", "of", "apis"]),
+        ("utf8Decode v2 E0425", ["utf8decode", "utf8", "decode", "v2", "e0425"]), ("get_userName", ["get", "username", "user", "name"]), ("Plain TEXT Here", ["plain", "text", "here"]),
+        ("naïveName", ["naïvename", "naïve", "name"]), ("nomÉcole: é", ["nomécole", "nom", "école", "é"]), ("getUser 库", ["getuser", "get", "user", "库*"]), ("«Foo»", ["foo"]),
+        ("userName設定", ["username", "user", "name", "設定"]), ("xY" * 33, ["xy" * 33]),
+    ],
+)  # fmt: skip
+def test_a_camel_case_word_is_followed_by_its_parts(given_text: str, words: list[str]) -> None:
+    """Looked up and indexed alike; a plural s stays with its capitals, and what is too long to be a word stays whole."""
+    assert words == text.words(given_text)
+    assert [word.rstrip("*") for word in words] == text.fold(given_text).lower().split() or "設" in given_text
+
+
+@pytest.mark.parametrize(
+    ("given_text", "parts"),
+    [
+        ("", []), ("getUserName", ["get", "user", "name"]), ("HTTPServer", ["http", "server"]), ("utf8 E0425 v2", ["utf8", "e0425", "v2"]), ("utf8Decode", ["utf8", "decode"]),
+        ("parseURLs, URLsOf", ["parse", "urls", "urls", "of"]), ("getHTTPSUrl2Path", ["get", "https", "url2", "path"]), ("snake_case-and.dots", ["snake", "case", "and", "dots"]),
+        ("B2B X509Certificate", ["b2b", "x509", "certificate"]), ("iOS JSON", ["i", "os", "json"]), ("Café CAFE\u0301 naïveName", ["cafe", "cafe", "naive", "name"]), ("don’t", ["don", "t"]),
+        ("Straße", ["strasse"]), ("ﬁle²", ["file2"]), ("設定ファイル", ["設", "定", "フ", "ァ", "イ", "ル"]), ("배포는", ["배", "포", "는"]), ("ガ", ["カ"]), ("İx", ["ix"]), ("a\0b 🦓", ["ab"]),
+    ],
+)  # fmt: skip
+def test_the_words_that_are_embedded(given_text: str, parts: list[str]) -> None:
+    """In parts only, without accents, and a character of an unspaced script for each word."""
+    assert parts == text.parts(given_text)
+
+
+@given(st.text(alphabet="aBcDEé9 _設.", max_size=30))
+def test_ascii_or_not_a_word_is_split_alike(given_text: str) -> None:
+    """A character from beyond ASCII elsewhere in the text makes no difference."""
+    assert text.words(f"{given_text} x") + ["é"] == text.words(f"{given_text} x é")
+    assert text.parts(f"{given_text} x") + ["e"] == text.parts(f"{given_text} x é")
+    assert text.fold(f"{given_text} x").lower().split() + ["é"] == text.fold(f"{given_text} x é").split()
+
+
+@given(st.text())
+def test_any_text_has_parts(given_text: str) -> None:
+    """Each of them made of letters and digits alone, in lower case."""
+    for part in text.parts(given_text):
+        assert part
+        assert part == part.casefold()

@@ -18,7 +18,8 @@ import pytest
 from tenon.base.errors import TenonError
 from tenon.cli import install, uninstall
 from tenon.cli.out import Out
-from tenon.world import base_url, claude_settings, launcher, machine, record
+from tenon.world import base_url, claude_settings, interpreter, launcher, machine, record
+from tenon.world.interpreter import Cost
 from tenon.world.machine import Machine
 from tenon.world.python import Found
 from tests.cli.conftest import ROOT, Tenon
@@ -58,14 +59,15 @@ def here(home: Path, root: str = str(ROOT), *, windows: bool = False) -> Machine
 
 def options(**more: object) -> argparse.Namespace:
     """What the command line says when it says only --yes."""
-    plain = {"yes": True, "dry_run": False, "no_link": False, "no_statusline": False, "no_permission": False, "skills_copy": False, "purge": ""}
+    named = ("dry_run", "no_link", "no_statusline", "no_permission", "no_interpreter", "skills_copy")
+    plain: dict[str, object] = {"yes": True, "purge": "", **dict.fromkeys(named, False)}
     return argparse.Namespace(**{**plain, **more})
 
 
-def run(where: Machine, probe: object = None, **more: object) -> tuple[int, str]:
-    """How an install ends: its code and what it said."""
+def run(where: Machine, probe: object = None, cost: Cost | None = None, **more: object) -> tuple[int, str]:
+    """How an install ends: its code and what it said; `cost` is what python3 by its name takes."""
     said = io.StringIO()
-    code = install.install(where, options(**more), Out(said, said), probe or (lambda command: GOOD))  # type: ignore[arg-type]
+    code = install.install(where, options(**more), Out(said, said), probe or (lambda command: GOOD), lambda folder: cost)  # type: ignore[arg-type]
     return code, said.getvalue()
 
 
@@ -428,7 +430,7 @@ def test_each_change_is_asked_for_on_a_terminal(tenon: Tenon) -> None:
     import pty
 
     lead, follow = pty.openpty()
-    program = [sys.executable, "-I", "-S", str(ROOT / "bin" / "tenon"), "install"]
+    program = [sys.executable, "-I", "-S", str(ROOT / "bin" / "tenon"), "install", "--no-interpreter"]
     process = subprocess.Popen(program, stdin=follow, stdout=subprocess.PIPE, stderr=follow, env=tenon.environment(), cwd=tenon.project)
     os.write(lead, b"n\nyes\n\n")
     told = process.communicate(timeout=60)[0].decode("utf-8")
@@ -440,3 +442,144 @@ def test_each_change_is_asked_for_on_a_terminal(tenon: Tenon) -> None:
     assert (0, ["statusLine"]) == (process.returncode, list(claude_settings.read(str(settings(tenon)))))
     assert ["command: left as it is", "permission: left as it is"] == [line for line in told.splitlines() if "left as it is" in line]
     assert not (tenon.home / ".local").exists()
+
+
+PYTHON = os.path.realpath(sys.executable)
+SHIM = Cost(PYTHON, 70.4, 8.0)
+posix = pytest.mark.skipif(os.name == "nt", reason="a line for sh")
+
+
+def starts(root: object) -> str:
+    """The interpreter that the hooks of a copy start, «» for python3 by its name."""
+    return interpreter.chosen(Path(str(root), "hooks", "hooks.json").read_bytes().decode("utf-8"))
+
+
+@pytest.fixture()
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """A machine whose Claude Code has a copy of the plugin in its cache, which is the one that runs."""
+    home = tmp_path / "a höme"
+    where = here(home, str(home / ".claude" / "plugins" / "cache" / "tenon" / "tenon" / "0.1.0"))
+    for name in ("hooks", ".claude-plugin"):
+        shutil.copytree(ROOT / name, Path(where.root) / name, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setenv("TENON_HOME", where.tenon_home)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", where.claude_home)
+    return where
+
+
+@posix
+def test_hooks_start_what_is_behind_a_shim_and_are_given_back(copied: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for with the milliseconds and the file; done twice it is done once; the home is as it was afterwards."""
+    before = tree(Path(copied.user_home))
+    dry = run(copied, cost=SHIM, dry_run=True)[1]
+    untouched = tree(Path(copied.user_home))
+    run(copied, cost=SHIM)
+    once = tree(Path(copied.user_home))
+    again = run(copied, cost=SHIM)[1]
+    twice, started = tree(Path(copied.user_home)), starts(copied.root)
+    told = take_back(copied, monkeypatch, dry_run=True) + take_back(copied, monkeypatch)
+
+    assert f"interpreter: would let the hooks start {PYTHON} directly: its name leads through another program, which takes 62 ms more at each hook" in dry
+    assert f"(changes {interpreter.hooks_file(copied.root)})" in dry
+    assert (before, once, PYTHON) == (untouched, twice, started)
+    assert f"interpreter: hooks start {PYTHON} directly\n" in again
+    assert [True, True] == [
+        f"{interpreter.hooks_file(copied.root)}: {how}" in told for how in ("hooks would start python3 by its name again", "as it was before, byte for byte")
+    ]
+    assert before == tree(Path(copied.user_home))
+
+
+@posix
+@pytest.mark.parametrize("cost", [None, Cost(PYTHON, 22.9, 8.0)])
+def test_a_name_that_costs_little_is_not_asked_about(copied: Machine, cost: Cost | None) -> None:
+    """Nor one of which nothing can be told; from fifteen milliseconds on it is."""
+    assert "interpreter:" not in run(copied, cost=cost)[1]
+    assert "interpreter: done" in run(copied, cost=Cost(PYTHON, 23.0, 8.0))[1]
+
+
+@posix
+def test_without_leave_hooks_stay_as_they_are(copied: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Declined, left out by the flag, or on Windows; and nothing is written down that a later session would act upon."""
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr(Out, "askable", lambda out, yes: None)
+    told = run(copied, cost=SHIM, yes=False)[1]
+    run(copied, cost=SHIM, no_interpreter=True)
+    copied.windows = True
+    run(copied, cost=SHIM)
+
+    assert "interpreter: left as it is\n" in told
+    assert "" == starts(copied.root)
+    assert not Path(copied.tenon_home, interpreter.NAME).exists()
+
+
+@posix
+def test_a_checkout_is_left_alone_and_told_so(copied: Machine) -> None:
+    """With the way out."""
+    Path(copied.root, ".git").mkdir()
+    told = run(copied, cost=SHIM)[1]
+
+    assert f"The plugin is a git checkout ({copied.root}), so its hooks stay as they are. To spare it, put {os.path.dirname(PYTHON)} first on your PATH" in told
+    assert "" == starts(copied.root)
+
+
+@posix
+def test_what_is_installed_later_starts_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wish is kept for the first session; the folder that was installed from is not touched."""
+    root = tmp_path / "unpacked"
+    for name in ("hooks", ".claude-plugin"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    where = here(tmp_path / "home", str(root))
+    told = run(where, cost=SHIM)[1]
+    wish = interpreter.load(where.tenon_home)
+
+    assert "at each hook (from the second session on)" in told
+    assert wish is not None
+    assert (PYTHON, [], "") == (wish.python, wish.roots, starts(root))
+    take_back(where, monkeypatch)
+    assert not Path(where.tenon_home).exists()
+
+
+@posix
+def test_a_copy_among_the_skills_starts_it_and_goes_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its hooks.json counts as ours, changed or not, also when it is copied anew."""
+    where = here(tmp_path / "home")
+    Path(where.user_home).mkdir()
+    before = tree(Path(where.user_home))
+    run(where, cost=SHIM, skills_copy=True)
+    first = starts(where.skills_copy)
+    run(where, cost=SHIM, skills_copy=True)
+
+    assert (PYTHON, PYTHON) == (first, starts(where.skills_copy))
+    assert "has been changed since" not in take_back(where, monkeypatch)
+    assert before == tree(Path(where.user_home))
+
+
+@posix
+def test_a_copy_of_a_changed_copy_goes_again_too(copied: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is known by its bytes, which are others once it has its own hooks.json again."""
+    before = tree(Path(copied.user_home))
+    run(copied, cost=SHIM)
+    run(copied, cost=SHIM, skills_copy=True)
+
+    assert PYTHON == starts(copied.skills_copy)
+    assert "has been changed since" not in take_back(copied, monkeypatch)
+    assert before == tree(Path(copied.user_home))
+
+
+@posix
+def test_an_interpreter_that_is_gone_is_told_and_put_right(copied: Machine, tmp_path: Path) -> None:
+    """Another one takes its place, or the name does where that costs nothing."""
+    link = tmp_path / "python3"
+    link.symlink_to(PYTHON)
+    run(copied, cost=Cost(str(link), 70.0, 8.0))
+    link.unlink()
+    told = run(copied, cost=SHIM, dry_run=True)[1] + run(copied, cost=SHIM)[1]
+    other = starts(copied.root)
+    link.symlink_to(PYTHON)
+    interpreter.use(copied, str(link))
+    link.unlink()
+    named = run(copied)[1]
+
+    assert f"interpreter: would let the hooks start {PYTHON} directly, as {link} is not there any more: its name" in told
+    assert (PYTHON, "") == (other, starts(copied.root))
+    assert f"interpreter: done (let the hooks start python3 by its name, as {link} is not there any more)" in named
+    assert "interpreter:" not in run(copied)[1]

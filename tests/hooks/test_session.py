@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -10,6 +14,8 @@ import pytest
 
 from tenon.base import paths
 from tenon.store import conversations, db, exchanges, memories, tasks
+from tenon.world import interpreter
+from tests.hooks.conftest import ROOT
 
 NOW = time.time()
 
@@ -199,3 +205,40 @@ def test_the_proxy_is_told_to_leave_an_excluded_session_alone(fire, project):
         found = conversations.find(store, "session-1")
         assert ("plain", "excluded folder", "", None) == (found.state, found.reason, found.folder, found.repository)
         assert [] == store.rows("SELECT path FROM place")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a line for sh")
+def test_after_an_update_hooks_start_what_was_agreed_to(tmp_path):
+    """The new copy's hooks start python3 by its name; the session's start changes that for the next one, and answers as ever."""
+    root = tmp_path / "an üpdate"
+    for name in ("hooks", "scripts"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    file = root / "hooks" / "hooks.json"
+    shipped = file.read_text(encoding="utf-8")
+
+    def start() -> str:
+        event = json.dumps({"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(tmp_path), "transcript_path": "", "source": "startup"})
+        done = subprocess.run([sys.executable, "-I", "-S", str(root / "hooks" / "hook.py")], input=event.encode(), capture_output=True, check=True)
+        assert (b"", b"") == (done.stdout, done.stderr)
+        return file.read_text(encoding="utf-8")
+
+    unasked = start()
+    interpreter._save(paths.home(), interpreter.Wish(os.path.realpath(sys.executable), []))
+    once, again = start(), start()
+    file.write_text(shipped, encoding="utf-8")
+    (root / ".git").mkdir()
+
+    assert (shipped, shipped) == (unasked, interpreter.plain(once))
+    assert (os.path.realpath(sys.executable), once) == (interpreter.chosen(once), again)
+    assert shipped == start()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a line for sh")
+def test_hooks_that_cannot_be_changed_cost_no_session_its_start(tmp_path, fire, store, repository):
+    """What was agreed to cannot be read, or written down again: it is silent, and the briefing comes."""
+    memories.write(store, repository=repository, tier="long", kind="decision", text="We deploy on Tuesdays.", reason="agreed", now=NOW)
+    Path(paths.home(), "interpreter.json").write_bytes(b"\xff{")
+    assert "Tuesdays" in fire("SessionStart", source="startup").context
+    Path(paths.home(), "interpreter.json").unlink()
+    Path(paths.home(), "interpreter.json").mkdir()
+    assert "Tuesdays" in fire("SessionStart", source="startup").context

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -131,3 +133,54 @@ def test_a_copy_under_skills_loads_without_a_marketplace(claude: ClaudeCode, plu
 
     assert set(LOADED) <= set(loaded)
     assert not os.path.exists(claude.home / ".claude" / "skills" / "tenon" / "tests")
+
+
+def shims(folder: Path, link: Path) -> Path:
+    """A folder with a python3 that takes its time, notes what it starts, and starts what the link leads to, or the interpreter itself when that is gone."""
+    folder.mkdir()
+    link.parent.mkdir(parents=True)
+    real = os.path.realpath(sys.executable)
+    link.symlink_to(real)
+    made = folder / "python3"
+    made.write_text(f'#!/bin/sh\necho "$3" >>"{folder}/log"\nsleep 0.1\n[ -x "{link}" ] && exec "{link}" "$@"\nexec "{real}" "$@"\n', encoding="utf-8")
+    made.chmod(0o700)
+    return folder
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a line for sh")
+def test_hooks_start_the_interpreter_behind_a_shim(claude: ClaudeCode, plugin: Path, tmp_path: Path) -> None:
+    """From the next session on, and again after an update; when it is gone they start python3; uninstall gives the file back."""
+    link = tmp_path / "my pythöns" / "3.x" / "python3"
+    folder = shims(tmp_path / "my shims", link)
+    claude.env["PATH"] = f"{folder}{os.pathsep}{claude.env['PATH']}"
+    claude.plugin("marketplace", "add", str(plugin))
+    claude.plugin("install", "tenon@tenon")
+    file = plugin / "hooks" / "hooks.json"
+    shipped = file.read_bytes()
+
+    def kept(words: str) -> tuple[int, int]:
+        """How often the shim was started for a hook in a session, and how often its prompt is in the archive."""
+        log = folder / "log"
+        log.unlink(missing_ok=True)
+        with MessagesApi(obey) as api:
+            assert "heard: " + words in claude.run(words, env={"ANTHROPIC_BASE_URL": api.url}).stdout
+        store = claude.home / ".tenon" / "agents" / "default" / "tenon.db"
+        with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as con:
+            found = con.execute("SELECT count(*) FROM turn WHERE kind = 'prompt' AND content LIKE ?", (f"%{words}%",)).fetchone()
+        return (log.read_text(encoding="utf-8") if log.exists() else "").count("hooks/hook.py"), found[0]
+
+    def most(words: str) -> tuple[bool, int]:
+        started, archived = kept(words)
+        return started >= 4, archived
+
+    assert (True, 1) == most("one with the shim")
+    assert f"let the hooks start {link} directly" in tenon(claude, plugin, "install", "--yes")
+    assert (0, 1) == kept("two without it")
+    file.write_bytes(shipped)  # an update
+    assert (True, 1) == most("three after an update")
+    assert (0, 1) == kept("four without it again")
+    link.unlink()
+    assert (True, 1) == most("five with the interpreter gone")
+    assert 0 == claude.plugin("validate", "--strict", str(plugin)).returncode
+    assert "byte for byte" in tenon(claude, plugin, "uninstall", "--yes")
+    assert shipped == file.read_bytes()

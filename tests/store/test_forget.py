@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tenon.base.errors import TenonError
+from tenon.base.text import words
 from tenon.digest import capture, summary
 from tenon.recall.recall import recall
 from tenon.store import archive, db, edges, episodes, exchanges, feeds, forget, index, journal, memories, places, procedures, reindex, search, summaries, tasks
@@ -71,6 +72,12 @@ def found(store: Store, project: int, cue: str) -> list[str]:
     """The ids that the cue brings to mind, memories and turns."""
     hits = recall(store, cue, scope=[project], k=20, now=NOW, per_day=PER_DAY, archive=True).hits
     return sorted({ref for hit in hits for ref in (hit.candidate.ref, hit.candidate.other_ref) if ref})
+
+
+def indexed(store: Store, project: int, cue: str) -> list[str]:
+    """The ids of the memories and turns that the text indexes have for the words of the cue."""
+    asked = words(cue)
+    return sorted(one.ref for look in (search.memories, search.turns) for one in look(store, asked, [project], 20)[0])
 
 
 def anywhere(folder: str, text: str) -> list[str]:
@@ -297,13 +304,13 @@ def test_the_indexes_are_the_same_when_made_anew(store: Store, project: int) -> 
     memories.supersede(store, old, new, NOW)
     forget.forget(store, [f"t{turns[2]}"], "wish", NOW)
     cues = ("needle", "天気", "forecast", "MongoDB", "gone ever")
-    before = [found(store, project, cue) for cue in cues]
+    before = [indexed(store, project, cue) for cue in cues]
 
     reindex.rebuild(store)
 
-    assert before == [found(store, project, cue) for cue in cues]
+    assert before == [indexed(store, project, cue) for cue in cues]
     exchange = [f"t{turn}" for turn in turns[:2]]
-    assert [[new, *exchange], exchange, exchange, [], []] == before
+    assert [[new, exchange[1]], exchange, exchange, [], []] == before
     for table in ("memory_fts", "turn_fts"):
         store.execute(index.CHECK[table])
 

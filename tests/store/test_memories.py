@@ -55,6 +55,29 @@ def turn(store: Store, repository: int, number: int) -> int:
 # ---------------------------------------------------------------- writing
 
 
+def test_what_is_about_a_memory_finds_it_too(store: Store, repository: int) -> None:
+    """Its reason, its labels and its epic, as they are now."""
+    ref = write_long(store, repository, "The parser reads lines", reason="the zebra test failed", labels=["PR#41", "src/gnu.py"], epic="okapi")
+    for word in ("zebra", "gnu", "okapi", "41", "parser"):
+        assert [1] == found(store, word)
+    memories.demote(store, ref, "an impala said so", NOW)
+    assert ([], [1], [1]) == (found(store, "zebra"), found(store, "impala"), found(store, "okapi"))
+    memories.promote(store, ref, "a kudu proved it", NOW)
+    assert ([], [1]) == (found(store, "impala"), found(store, "kudu"))
+    memories.revise(store, ref, "The parser reads pages", "a bongo changed it", NOW)
+    assert ([], [1], [1], []) == (found(store, "kudu"), found(store, "bongo"), found(store, "page"), found(store, "lines"))
+    assert [1] == found(store, "gnu")
+    write_long(store, repository, "The printer writes lines", reason="so it is")
+    memories.supersede(store, ref, memories.by_id(store, 2).ref, NOW)
+    assert [] == found(store, "gnu")
+
+
+def test_whether_a_text_is_known_is_not_looked_up_memory_by_memory(store: Store) -> None:
+    """A write among very many memories takes no longer than one among few."""
+    plan = store.rows(f"EXPLAIN QUERY PLAN {memories.REVISED}", (1,))
+    assert ["SEARCH memory USING INDEX memory_revised (repository=?)"] == [row[3].replace("TABLE ", "") for row in plan]
+
+
 def test_a_memory_is_kept_as_it_was_written(store: Store, repository: int) -> None:
     """With its tier, kind, reason, class of source, labels, epic and times."""
     ref, new = memories.write(

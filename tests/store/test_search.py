@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tenon.store import archive, memories, search
+from tenon.store import archive, memories, search, vectors
 from tenon.store.db import Store
 
 NOW = 1_800_000_000.0
@@ -119,3 +119,67 @@ def test_the_other_side_of_a_prompt_is_its_reply_and_the_other_way_round(store: 
         search.pair(store, one)
     assert ["The zebra is up.", "is the zebra up?", "", "The zebra cage too.", "the zebra cage, I said"] == [one.other_text for one in found]
     assert ["t1", "t1", "t3", "t4", "t4"] == [one.exchange for one in found]
+
+
+def passage_of(store: Store, turn: int) -> int:
+    """The row of the turn's first passage."""
+    return int(store.value("SELECT min(id) FROM passage WHERE turn = ?", (turn,)))
+
+
+def test_memories_named_by_their_rows_come_in_that_order_within_the_same_limits(store: Store, repository: int, other: int) -> None:
+    """Without a BM25; what is superseded, of another repository, tier or kind does not come."""
+    here, there, agent = (
+        write(store, repository, "zebra a"),
+        write(store, other, "zebra b"),
+        write(store, None, "zebra c", tier="long", kind="fact", reason="seen"),
+    )
+    gone = write(store, repository, "zebra d")
+    memories.supersede(store, gone, here, NOW)
+    rows = [memories.get(store, ref).id for ref in (agent, gone, there, here)]
+
+    def refs(scope: list[int] | None, **more: Any) -> list[str]:
+        return [one.ref for one in search.by_rows(store, vectors.MEMORY, [99, *rows, rows[0]], scope, **more)]
+
+    assert [[agent, here], [agent, there, here], [agent]] == [refs([repository]), refs(None), refs([])]
+    assert [[here], [agent], [here], [agent]] == [
+        refs([repository], tier="short"), refs([repository], tier="long"), refs([repository], kinds=("observation",)), refs([repository], without=("observation",)),
+    ]  # fmt: skip
+    one = search.by_rows(store, vectors.MEMORY, rows, [repository])[1]
+    told = search.memories(store, ["zebra"], [repository], 10)[0]
+    same = next(candidate for candidate in told if candidate.ref == here)
+    assert [getattr(same, name) for name in one.__slots__ if name != "bm25"] == [getattr(one, name) for name in one.__slots__ if name != "bm25"]
+    assert (0.0, memories.get(store, here).id, "") == (one.bm25, one.row, one.near)
+
+
+def test_passages_named_by_their_rows_come_in_that_order_within_the_same_limits(store: Store, repository: int, other: int) -> None:
+    """A turn comes once, by the passage that is named first."""
+    prompt, agent, later, gone = (
+        say(store, repository, "zebra one")[0], say(store, repository, "zebra three", thread="a1")[0], say(store, repository, "zebra four", session="later")[0],
+        say(store, repository, "zebra five")[0],
+    )  # fmt: skip
+    elsewhere = say(store, other, "zebra six", session="elsewhere")[0]
+    long = say(store, repository, "Before. " * 400 + "The zebra.", kind="reply")[0]
+    store.execute("UPDATE turn SET content = '[]', forgotten = 1.0 WHERE id = ?", (gone,))
+    first, second = (row[0] for row in store.rows("SELECT id FROM passage WHERE turn = ? ORDER BY id LIMIT 2", (long,)))
+    rows = [passage_of(store, later), second, first, *(passage_of(store, turn) for turn in (prompt, agent, gone, elsewhere)), 99]
+
+    def numbers(scope: list[int] | None, **more: Any) -> list[int]:
+        return [one.rowid for one in search.by_rows(store, vectors.PASSAGE, rows, scope, **more)]
+
+    assert [later, long, prompt] == numbers([repository])
+    assert [later, prompt] == numbers([repository], kinds=("prompt",))
+    assert [long, prompt] == numbers([repository], not_session="later")
+    assert [later, long, prompt, agent] == numbers([repository], threads=True)
+    assert [later, long, prompt, elsewhere] == numbers(None)
+    assert [] == numbers([])
+    found = search.by_rows(store, vectors.PASSAGE, rows, [repository])
+    assert [(rows[0], 0.0, "zebra four"), (second, 0.0)] == [(found[0].row, found[0].bm25, found[0].text), (found[1].row, found[1].bm25)]
+    assert rows[3] == search.turns(store, ["one"], [repository], 10)[0][0].row
+
+
+def test_any_number_of_rows_can_be_named(store: Store, repository: int) -> None:
+    """More than one query takes."""
+    turns = say(store, repository, *(f"zebra {number}" for number in range(1200)))
+    rows = [row[0] for row in store.rows("SELECT id FROM passage ORDER BY id DESC")]
+    assert turns[::-1] == [one.rowid for one in search.by_rows(store, vectors.PASSAGE, rows, [repository])]
+    assert [] == search.by_rows(store, vectors.PASSAGE, [], [repository])

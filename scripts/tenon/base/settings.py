@@ -15,8 +15,12 @@ KNOWN: dict[str, tuple[object, str]] = {
     "inject.max_chars": (9500, "most characters of one injection (Claude Code cuts at 10,000)"),
     "inject.hits": (6, "most hits put in front of one prompt"),
     "inject.min_prompt": (12, "shortest prompt that is looked up, in characters (a wide character counts as three)"),
-    "recall.floor": (0.34, "how much of a prompt's weight a hit must match, 0 to 1; higher is stricter"),
+    "recall.floor": (0.34, "how sure a hit must be to answer a prompt, by its words or its meaning, 0 to 1; higher is stricter"),
     "recall.archive": (True, "let past exchanges answer, not only memories"),
+    "recall.ranking": ("fused", "how hits are ranked: by words and meaning together (fused), or by backant-memory's formula (classic)"),
+    "embed.model": ("qwen3-embedding:0.6b", "the Ollama model that recall asks beside the built-in table, when Ollama has it; none is ever pulled"),
+    "embed.ollama": ("auto", "ask Ollama: only if embed.url is this machine (auto), also on another one, where texts then go (on), never (off)"),
+    "embed.url": ("http://127.0.0.1:11434", "where Ollama answers"),
     "archive.enabled": (True, "keep every turn of every session"),
     "archive.exclude": ([], "folders whose sessions are neither kept nor recalled"),
     "upstream": ("", "where the proxy sends requests (empty: the Messages API's own address)"),
@@ -41,7 +45,7 @@ MOST = {
     "decay.long_per_day": 1,
 }
 LARGEST = 1_000_000
-CHOICES = {"proxy.scope": ("agent", "repository")}
+CHOICES = {"proxy.scope": ("agent", "repository"), "recall.ranking": ("fused", "classic"), "embed.ollama": ("auto", "on", "off")}
 OWN_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -121,7 +125,15 @@ def allowed(name: str, value: object, port: float = 0) -> str:
         return "" if least <= value <= most else f"from {least} to {most}" if name == "proxy.port" else f"from {least:,} to {most:,}"
     if name in CHOICES:
         return "" if value in CHOICES[name] else " or ".join(CHOICES[name])
+    if name == "embed.model":
+        return "" if _is_model(str(value)) else "the name of a model like qwen3-embedding:0.6b"
+    if name == "embed.url":
+        return "" if str(value).strip() and not _address(str(value).strip(), 0) else "an address like http://127.0.0.1:11434"
     return _address(str(value).strip(), port) if name == "upstream" else ""
+
+
+def _is_model(name: str) -> bool:
+    return 0 < len(name) <= 200 and name.isprintable() and " " not in name
 
 
 def variable(name: str) -> str:
@@ -159,6 +171,8 @@ def _take(name: str, value: object, where: str, values: dict[str, object], origi
     default = KNOWN[name][0]
     if isinstance(default, bool) and isinstance(value, str):
         value = _typed(value, default)
+    if isinstance(value, bool) and {"on", "off"} <= set(CHOICES.get(name, ())):
+        value = "on" if value else "off"
     fits = (
         isinstance(value, bool)
         if isinstance(default, bool)
@@ -174,7 +188,8 @@ def _take(name: str, value: object, where: str, values: dict[str, object], origi
         problems.append(f"{where}: 'upstream' must be {wanted}; the proxy does not start with it")
     elif wanted:
         used = _nearest(name, value, default)
-        problems.append(f"{where}: '{name}' must be {wanted}, not {value!r}; {used} is used")
+        told = "" if name == "embed.url" else f", not {value!r}"  # a password may be in it
+        problems.append(f"{where}: '{name}' must be {wanted}{told}; {used} is used")
         value = used
     values[name] = value
     origin[name] = where

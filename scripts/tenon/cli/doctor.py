@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
-from tenon.cli import context, facts, standing
+from tenon.cli import context, embed, facts, standing
 from tenon.cli.main import reads
 from tenon.store import db, forget, rescue
 from tenon.world import leavings, machine, modes, python
@@ -99,6 +99,7 @@ def report(found: Facts) -> list[Check]:
     """The checks that the facts answer, in order."""
     checks = [*_base(found), *_home(found), *_store(found.store, found.now)]
     checks += [*_faults(found), *_hooks(found), *_transcripts(found), *_claude(found)]
+    checks += [Check(*row) for row in embed.findings(found.embedding)] if found.embedding else []
     return checks + [Check(*row) for row in standing.findings(found.proxy)] if found.proxy else checks
 
 

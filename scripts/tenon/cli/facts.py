@@ -13,7 +13,7 @@ from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.repository import identify
-from tenon.cli import standing
+from tenon.cli import embed, standing
 from tenon.cli.importing import planned
 from tenon.digest import projects
 from tenon.store import db, feeds, figures, health, migrate, places
@@ -136,6 +136,7 @@ class Facts:
     left: list[str] = field(default_factory=list)  # by writers that were ended in the middle
     excluded: str = ""  # the folder, when archive.exclude names it or one above
     proxy: standing.Standing | None = None
+    embedding: embed.State | None = None
 
 
 def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, deep: bool = False) -> Facts:
@@ -167,6 +168,7 @@ def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, 
         left=leavings.found(here.tenon_home, [here.settings]),
         excluded=folder if paths.lies_in(folder, settled.names("archive.exclude")) else "",
         proxy=standing.look(here, agent),
+        embedding=embed.look(stored.path, settled, now) if not stored.damaged else None,
     )
 
 

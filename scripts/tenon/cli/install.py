@@ -9,7 +9,7 @@ import os
 import shutil
 
 from tenon.base.errors import TenonError
-from tenon.world import base_url, claude_settings, launcher, machine, python, record
+from tenon.world import base_url, claude_settings, interpreter, launcher, machine, python, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tenon.cli.out import Out
+    from tenon.world.interpreter import Measure
     from tenon.world.machine import Machine
-    from tenon.world.python import Probe
+    from tenon.world.python import Found, Probe
     from tenon.world.record import Record
 
 HELP = """Sets up what the plugin cannot do by itself: the command `tenon` in your terminal, a status line, and a rule that
-lets Claude use the memory tools, all but forgetting, without asking each time. Each change outside Tenon's own folder is asked for first and
-can be taken back with `tenon uninstall`. Safe to repeat."""
+lets Claude use the memory tools, all but forgetting, without asking each time; and where `python3` is a version manager's shim, lets hooks start
+the interpreter behind it. Each change outside Tenon's own folder is asked for first and can be taken back with `tenon uninstall`. Safe to repeat."""
 EXAMPLES = """tenon install                  ask for each change
 tenon install --dry-run        only say what would be changed
 tenon install --yes --no-statusline"""
@@ -66,6 +67,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-link", action="store_true", help="do not put the command into a folder of programs")
     parser.add_argument("--no-statusline", action="store_true", help="leave the status line alone")
     parser.add_argument("--no-permission", action="store_true", help="leave the permissions alone")
+    parser.add_argument("--no-interpreter", action="store_true", help="let the hooks start python3 by its name, shim or not")
     parser.add_argument("--bin-dir", metavar="D", default="", help="the folder of programs (else ~/.local/bin)")
     parser.add_argument("--skills-copy", action="store_true", help="copy the plugin to Claude Code's skills folder, where no marketplace is allowed")
 
@@ -73,13 +75,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, out: Out) -> int:
     """Plans, asks, does."""
     here = machine.here(options.bin_dir)
-    return install(here, options, out, python.probe)
+    return install(here, options, out, python.probe, interpreter.measure)
 
 
-def install(here: Machine, options: argparse.Namespace, out: Out, probe: Probe) -> int:
+def install(here: Machine, options: argparse.Namespace, out: Out, probe: Probe, measure: Measure) -> int:
     """The exit code: 0 when everything is as it should be or was declined, 1 when something could not be done."""
     kept = record.load(here.tenon_home)
-    steps = plan(here, kept, options, probe)
+    steps = plan(here, kept, options, probe, measure)
     if any(step.act is not None for step in steps) and not (options.yes or options.dry_run):
         out.say("What the plugin cannot do by itself; each step asks first, and `tenon uninstall` takes it back.")
     agreed = [step for step in steps if step.act is not None and not options.dry_run and out.confirm(f"{step.name}: {step.ask}?", options.yes)]
@@ -104,8 +106,9 @@ def install(here: Machine, options: argparse.Namespace, out: Out, probe: Probe) 
     return 1 if failed else 0
 
 
-def plan(here: Machine, kept: Record, options: argparse.Namespace, probe: Probe) -> list[Step]:
+def plan(here: Machine, kept: Record, options: argparse.Namespace, probe: Probe, measure: Measure) -> list[Step]:
     """The steps, in order; looks and writes nothing. Raises TenonError for settings that cannot be read."""
+    found = probe(["python3"])
     steps: list[Step] = []
     if options.skills_copy:
         steps.append(_skills_copy(here, kept))
@@ -115,7 +118,9 @@ def plan(here: Machine, kept: Record, options: argparse.Namespace, probe: Probe)
         steps.append(_status_line(here, kept))
     if not options.no_permission:
         steps.append(_permission(here, kept))
-    steps.append(_python(here, kept, probe))
+    steps.append(_python(here, kept, found, probe))
+    if not (options.no_interpreter or here.windows or found.problem):
+        steps += _interpreter(here, kept, measure, copying=options.skills_copy)
     return steps
 
 
@@ -232,8 +237,7 @@ def _undone(here: Machine, kept: Record) -> list[claude_settings.Edit]:
     return there
 
 
-def _python(here: Machine, kept: Record, probe: Probe) -> Step:
-    found = probe(["python3"])
+def _python(here: Machine, kept: Record, found: Found, probe: Probe) -> Step:
     if not found.problem:
         return Step("python3", note=f"{found.version}, {found.executable}")
     if not here.windows:
@@ -261,6 +265,36 @@ def _python(here: Machine, kept: Record, probe: Probe) -> Step:
     return Step("python3", ask=f"make {target}, a second name of {other.executable}, as hooks start by the name python3", act=act)
 
 
+def _interpreter(here: Machine, kept: Record, measure: Measure, *, copying: bool) -> list[Step]:
+    """At most one step: none where python3 is the interpreter itself and nothing was agreed to."""
+    name, wish = "interpreter", interpreter.load(here.tenon_home)
+    if wish is not None and interpreter.can_start(wish.python):
+        known = wish.python
+        if not interpreter.plain_ones(here, known):
+            return [Step(name, note=f"hooks start {known} directly")]
+        return [Step(name, ask=f"let the hooks start {known} directly again", act=lambda: interpreter.use(here, known))]
+    cost = measure(here.user_home)
+    dear = cost if cost is not None and cost.more_ms >= interpreter.DEAR_MS else None
+    gone = f"{wish.python} is not there any more" if wish is not None else ""
+    if dear is None:
+        ask = f"let the hooks start python3 by its name, as {gone}"
+        return [Step(name, ask=ask, act=lambda: _by_name(here, kept))] if gone else []
+    slow = f"its name leads through another program, which takes {dear.more_ms:.0f} ms more at each hook"
+    loaded = interpreter.roots(here) + [here.skills_copy] * copying or [here.root]
+    checkouts = [root for root in loaded if interpreter.checkout(root)]
+    if len(checkouts) == len(loaded):
+        way = f"To spare it, put {os.path.dirname(dear.python)} first on your PATH"
+        return [Step(name, note=f"python3 is {dear.python}, and {slow}. The plugin is a git checkout ({checkouts[0]}), so its hooks stay as they are. {way}")]
+    targets = [interpreter.hooks_file(root) for root in interpreter.plain_ones(here, dear.python)]
+    reach = f"changes {', '.join(targets)}" if targets else "from the second session on"
+    ask = f"let the hooks start {dear.python} directly{f', as {gone}' if gone else ''}: {slow} ({reach})"
+    return [Step(name, ask=ask, act=lambda: interpreter.use(here, dear.python))]
+
+
+def _by_name(here: Machine, kept: Record) -> None:
+    interpreter.take_back(here, kept)
+
+
 def _skills_copy(here: Machine, kept: Record) -> Step:
     target = here.skills_copy
     if os.path.realpath(target) == os.path.realpath(here.root):
@@ -278,6 +312,9 @@ def _skills_copy(here: Machine, kept: Record) -> Step:
             shutil.copymode(source, path)
             kept.files[path] = record.digest(path)
         kept.save()
+        wish = interpreter.load(here.tenon_home)
+        if wish is not None and interpreter.can_start(wish.python):
+            interpreter.use(here, wish.python)
 
     return Step("plugin", ask=f"copy the plugin to {target}, where Claude Code finds it without a marketplace", act=act)
 

@@ -12,6 +12,7 @@ from tenon.cli.main import count, reads
 from tenon.recall import injection
 from tenon.recall.recall import described, recall
 from tenon.store import exchanges, journal, memories, places
+from tenon.world import embedding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tenon.store.exchanges import Turn
     from tenon.store.memories import Memory
 
+MISSES = 10  # that --explain shows
 HELP = (
     "Shows the memories that fit a cue, best first; where none does, what was said in earlier sessions (the setting recall.archive), and with "
     "--archive both. With --id, one of them in full. Nothing fitting is an answer too."
@@ -76,7 +78,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
             _hit(here, hit, out, options.explain)
         if options.explain and found.misses and not out.json:
             out.line(out.styled("faint", "Not shown, as others were better:"))
-            for hit in found.misses:
+            for hit in found.misses[:MISSES]:
                 out.line(out.styled("faint", f"  {hit.candidate.ref}  {hit.score:.2f} ({hit.parts.line()})  {cut(hit.candidate.text, 80)}"))
         if not found.hits:
             searched = options.archive or deeper
@@ -87,7 +89,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
 
 def _found(here: Context, cue: str, options: argparse.Namespace, *, archive: bool) -> Recall:
     return recall(
-        here.store, cue, scope=here.scope, k=options.k, now=here.now, per_day=here.per_day, archive=archive, tier=memories.TIERS.get(options.tier, ""), kinds=options.kind
+        here.store, cue, scope=here.scope, k=options.k, now=here.now, per_day=here.per_day, archive=archive, tier=memories.TIERS.get(options.tier, ""), kinds=options.kind,
+        ranking=here.settings.text("recall.ranking"), meaning=embedding.for_query(here.store, cue, here.settings),
     )  # fmt: skip
 
 
@@ -109,7 +112,7 @@ def _hit(here: Context, hit: Hit, out: Out, explain: bool) -> None:
         if other:
             told["answered_by" if found.kind == "prompt" else "answers"] = other
         if explain:
-            told["parts"] = {name: round(getattr(hit.parts, name), 3) for name in hit.parts.__slots__}
+            told["parts"] = {**hit.parts.named(), "evidence": round(hit.evidence, 3)}
         out.record(told)
         return
     head = f"{out.styled('strong', found.ref)}  {found.tier} · {found.kind.replace('_', ' ')} · {injection.day(found.fresh_at)}"

@@ -8,7 +8,7 @@ from tenon.base import paths
 from tenon.base.errors import TenonError
 from tenon.cli import agents, context, install
 from tenon.store import deleted
-from tenon.world import base_url, claude_settings, daemon, launcher, machine, record
+from tenon.world import base_url, claude_settings, daemon, interpreter, launcher, machine, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tenon.world.machine import Machine
     from tenon.world.record import Record
 
-HELP = """Takes away exactly what `tenon install` wrote: the command, the keys in Claude Code's settings, its own launcher. Turns the proxy off and ends it.
+HELP = """Takes away exactly what `tenon install` wrote: the command, the keys in Claude Code's settings, the interpreter in its hooks, its own launcher. Turns the proxy off and ends it.
 What you have changed since stays. Memories stay too, unless you name the agent to purge and type its name again."""
 EXAMPLES = """tenon uninstall                ask, then take everything back
 tenon uninstall --dry-run      only say what would be taken away
@@ -52,10 +52,12 @@ def uninstall(here: Machine, options: argparse.Namespace, out: Out) -> int:
     if agent and not options.dry_run:
         agents.agreed(agent, out)  # before anything is taken away
     proxied = os.path.exists(base_url.path()) or daemon.running() is not None
-    if kept.is_empty() and not os.path.exists(kept.path) and not proxied:
+    pointed = interpreter.changed(here)
+    wished = os.path.exists(os.path.join(here.tenon_home, interpreter.NAME))
+    if kept.is_empty() and not os.path.exists(kept.path) and not (proxied or pointed or wished):
         out.line("nothing was installed by `tenon install`")
         _swept(here, out, dry=options.dry_run)
-    elif options.dry_run or out.confirm(_question(kept, proxied=proxied), options.yes):
+    elif options.dry_run or out.confirm(_question(kept, pointed, proxied=proxied), options.yes):
         _swept(here, out, dry=options.dry_run)
         if proxied:
             _without_proxy(here, kept, out, dry=options.dry_run)
@@ -97,9 +99,10 @@ def _without_proxy(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
             os.remove(path)
 
 
-def _question(kept: Record, *, proxied: bool) -> str:
+def _question(kept: Record, pointed: list[str], *, proxied: bool) -> str:
     things = ["the proxy"] if proxied else []
     things += list(dict.fromkeys(".".join(edit.keys) + " in " + edit.path for edit in kept.edits if not base_url.is_ours(edit))) + list(kept.links)
+    things += [f"the interpreter in {interpreter.hooks_file(root)}" for root in pointed]
     if kept.files:
         things.append(f"{len(kept.files)} copied files")
     return "This takes away\n  " + ("\n  ".join(things) or "Tenon's launcher") + "\nGo on?"
@@ -125,6 +128,8 @@ def _take_back(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
         out.line(f"{path}: {'removed' if launcher.unlink(path, target) else 'is not as it was put there, so it stays'}")
         del kept.links[path]
         kept.save()
+    for line in interpreter.take_back(here, kept, dry=dry):  # before the copies go, which are known by their bytes
+        out.line(line)
     if dry:
         if kept.files:
             out.line(f"{len(kept.files)} copied files would be removed, those you changed would stay")

@@ -7,8 +7,10 @@ from tenon.base.text import cut
 from tenon.cli import context
 from tenon.cli.main import count, reads
 from tenon.cli.recall import standing
+from tenon.recall import offer
 from tenon.recall.recall import recall
 from tenon.store import exchanges, journal, memories, places
+from tenon.world import embedding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,18 +114,21 @@ def _against(here: Context, ref: str, cue: str) -> list[str]:
     """How the prompt hook would judge it for this prompt."""
     floor = here.settings.number("recall.floor")
     most = int(here.settings.number("inject.hits"))
-    found = recall(here.store, cue, scope=here.scope, k=10_000, now=here.now, per_day=here.per_day, strict=True, archive=here.settings.flag("recall.archive"))
+    found = recall(
+        here.store, cue, scope=here.scope, k=10_000, now=here.now, per_day=here.per_day, strict=True, archive=here.settings.flag("recall.archive"),
+        ranking=here.settings.text("recall.ranking"), meaning=embedding.for_query(here.store, offer.cue(cue), here.settings),
+    )  # fmt: skip
     for place, hit in enumerate(found.hits, 1):
         if hit.candidate.ref == ref:
             return _judged(hit, place, floor, most)
-    return ["For that prompt it is not even a candidate: it shares no word with it that says something, or fifty others share rarer ones."]
+    return ["For that prompt it is not even a candidate: others share rarer words with it, or mean more nearly the same."]
 
 
 def _judged(hit: Hit, place: int, floor: float, most: int) -> list[str]:
     words = ", ".join(hit.words) or "none"
     lines = [f"For that prompt it comes {place}. with score {hit.score:.2f} ({hit.parts.line()}); words in common: {words}."]
-    if hit.parts.match < floor:
-        lines.append(f"It answers {hit.parts.match:.0%} of the prompt; under {floor:.0%} (recall.floor) nothing is injected.")
+    if hit.evidence < floor:
+        lines.append(f"That is evidence of {hit.evidence:.2f} that it answers the prompt; under {floor:.2f} (recall.floor) nothing is injected.")
     elif place > most:
         lines.append(f"At most {most} hits are injected (inject.hits).")
     else:

@@ -13,6 +13,7 @@ from tenon.store import archive as archives
 from tenon.store import conversations
 from tenon.wire import edit, identity, route
 from tenon.wire.spans import printed
+from tenon.world import embedding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ def _memory(store: Store, request: Request, conversation: Conversation, message:
             sections, _ = briefing.sections(store, conversation.repository, session=conversation.name, now=request.now, per_day=chosen.per_day())
             told.append(injection.fenced(sections, int(chosen.number("inject.max_chars")))[0])
         if chosen.flag("inject.prompt") and len(words) >= chosen.number("inject.min_prompt"):
-            found = offer.look(store, words, session=conversation.name, repository=conversation.repository, chosen=chosen, now=request.now)
+            meaning = embedding.for_query(store, offer.cue(words), chosen)
+            found = offer.look(
+                store, words, session=conversation.name, repository=conversation.repository, chosen=chosen, now=request.now, meaning=meaning
+            )
             if found.text:
                 offer.record(store, found, session=conversation.name, repository=conversation.repository, now=request.now)
                 told.append(found.text)

@@ -76,6 +76,12 @@ TRADE = frozenset(
     "validate validation variable vector warning web webpage website widget width window windows worker".split()
 )
 # These and years say when, which is seldom said where something is remembered.
+# A verb and a particle, together or around what they are about, that people also write as one word.
+PARTICLES = {
+    "log": ("in", "on", "out", "off"), "sign": ("in", "on", "up", "out", "off"), "check": ("in", "out"), "set": ("up",), "back": ("up",), "roll": ("back", "out"), "shut": ("down",), "start": ("up",),
+    "clean": ("up",), "look": ("up",), "time": ("out",), "spin": ("up",), "fall": ("back",), "break": ("down",), "build": ("up",), "call": ("back",), "hand": ("off",), "opt": ("in", "out"), "plug": ("in",),
+    "scale": ("up", "down"), "sort": ("out",), "speed": ("up",), "stand": ("up",), "tear": ("down",), "warm": ("up",), "wrap": ("up",), "write": ("up",),
+}  # fmt: skip
 DATES = frozenset(
     "january february march april june july august september october november december monday tuesday wednesday thursday friday saturday sunday".split()
 )
@@ -103,6 +109,16 @@ def read(text: str, *, strict: bool = True) -> Cue:
     return Cue(kept, {word: _weight(word) for word in kept})
 
 
+def _joined(found: Sequence[str]) -> list[str]:
+    """The words that the text's verbs make with their particles: login, setup, rollback."""
+    joined: list[str] = []
+    for at, word in enumerate(found):
+        verb = word if word in PARTICLES else word[:-1] if word[-1:] == "s" and word[:-1] in PARTICLES else ""
+        if verb:
+            joined += [verb + after for after in found[at + 1 : at + 4] if after in PARTICLES[verb]][:1]
+    return joined
+
+
 def rarer(cue: Cue, size: int, found: Mapping[str, int]) -> Cue:
     """The cue with its words weighed by how rare they are in a store of so many rows: what is in every row tells nothing apart."""
     if size < 50:
@@ -110,12 +126,18 @@ def rarer(cue: Cue, size: int, found: Mapping[str, int]) -> Cue:
     return Cue(cue.words, {word: weight * _rarity(size, found.get(word, 0)) for word, weight in cue.weights.items()})
 
 
-def answered(cue: Cue, text: str) -> tuple[float, list[str]]:
-    """How much of the cue's weight the text has, 0 to 1, and the words they share."""
+def spoken(text: str) -> str:
+    """The cue as it is embedded: with the one word that a verb and its particle also make, as «log people in» is about login."""
+    joined = _joined(all_words(text))
+    return f"{text} {' '.join(joined)}" if joined else text
+
+
+def answered(cue: Cue, text: str, among: Sequence[str]) -> tuple[float, list[str]]:
+    """How much of the cue's weight the text has, 0 to 1, and the words they share; `among` are the text's words."""
     # Two forms of a word begin alike, so only words that begin like one of the cue's are worth a stem.
     asked = {word: _bare(word) for word in cue.words}
     starts = {bare[:3] for bare in asked.values()}
-    have = {stem(bare) for bare in map(_bare, all_words(text)) if bare[:3] in starts}
+    have = {stem(bare) for bare in map(_bare, among) if bare[:3] in starts}
     shared = [word for word, bare in asked.items() if (word[:-1] in text if word.endswith("*") else stem(bare) in have)]
     matched = sum(cue.weights[word] for word in shared)
     if len(shared) == len(cue.words) and any(cue.weights[word] >= TRADE_WEIGHT for word in shared):
@@ -125,6 +147,15 @@ def answered(cue: Cue, text: str) -> tuple[float, list[str]]:
 
 def stem(word: str) -> str:
     """The word without its endings, near enough to Porter's stem (which the index has) to tell whether two forms are one word."""
+    found = _STEMS.get(word)
+    if found is None:
+        if len(_STEMS) >= MOST_STEMS:
+            _STEMS.clear()
+        found = _STEMS[word] = _stemmed(word)
+    return found
+
+
+def _stemmed(word: str) -> str:
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
     if word[-1] == "s" and word[-2] != "s":
@@ -161,6 +192,8 @@ def _bare(word: str) -> str:
     return "".join(char for char in normalize("NFD", word) if not "\u0300" <= char <= "\u036f")
 
 
+MOST_STEMS = 4096  # kept
+_STEMS: dict[str, str] = {}
 _INNER = ("ment", "ation", "ion", "iz", "iv", "at", "ic", "al", "ful", "er", "or")
 _ENDINGS = (
     "ational",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tenon.base.settings import Settings
     from tenon.recall.recall import Hit
     from tenon.store.db import Store
+    from tenon.store.vectors import Model
 
 LONGEST_CUE = 4000  # characters of a prompt that are looked up: its beginning and its end
 HANDED_OVER = ("procedure",)  # kinds that have their own way into the session
@@ -27,13 +28,21 @@ class Offer:
         self.words = words
 
 
-def look(store: Store, prompt: str, *, session: str, repository: int | None, chosen: Settings, now: float) -> Offer:
-    """The offer for a prompt; what the session was shown since it began or was compacted is not offered again."""
-    if len(prompt) > LONGEST_CUE:
-        prompt = prompt[: LONGEST_CUE // 2] + " " + prompt[-LONGEST_CUE // 2 :]
+def cue(prompt: str) -> str:
+    """What of a prompt is looked up: all of it, or of a long one its beginning and its end."""
+    return prompt if len(prompt) <= LONGEST_CUE else prompt[: LONGEST_CUE // 2] + " " + prompt[-LONGEST_CUE // 2 :]
+
+
+def look(
+    store: Store, prompt: str, *, session: str, repository: int | None, chosen: Settings, now: float, meaning: tuple[Model, list[int]] | None = None
+) -> Offer:
+    """The offer for a prompt; what the session was shown since it began or was compacted is not offered again.
+
+    `meaning` is the vector of the prompt's cue by another model than the built-in one.
+    """
     found = recall(
         store,
-        prompt,
+        cue(prompt),
         scope=places.scope(store, repository),
         k=int(chosen.number("inject.hits")),
         now=now,
@@ -44,6 +53,8 @@ def look(store: Store, prompt: str, *, session: str, repository: int | None, cho
         without=HANDED_OVER,
         not_session=session,
         seen=journal.seen(store, session),
+        ranking=chosen.text("recall.ranking"),
+        meaning=meaning,
     )
     text, placed = injection.fenced([("", [_line(hit) for hit in found.hits])], int(chosen.number("inject.max_chars")))
     if not placed:

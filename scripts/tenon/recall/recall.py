@@ -1,26 +1,36 @@
 """Recall: from a cue to the few things that come to mind, and the reason for each.
 
-Candidates come from the index by BM25, memories and archived exchanges alike; each is held against the cue, scored
-(rank.py), and dropped when it answers too little of it. Nothing fitting is an answer: an empty one.
+Candidates come from the text index by their words and from the vectors by their meaning, memories and archived
+exchanges alike. What is cheap to know orders them all; the best are read and held against the cue, scored (rank.py), and
+dropped when they answer too little of it. Nothing fitting is an answer: an empty one.
 """
 
 from __future__ import annotations
 
 from tenon.base.lean import sqlite
+from tenon.base.text import words as all_words
+from tenon.recall import asks as hints
 from tenon.recall import cue as cues
-from tenon.recall import injection
+from tenon.recall import injection, rank
 from tenon.recall.rank import Parts
-from tenon.store import search
+from tenon.store import nearby, search, vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
+    from tenon.recall.asks import Asks
     from tenon.store.db import Store
     from tenon.store.search import Candidate
+    from tenon.store.vectors import Model
 
-DEPTH = 50  # candidates of each kind that are scored
+DEPTH = 60  # candidates of each kind by their words, and as many by their meaning
+SHORTLIST = 400  # rows whose signs agree best, which are compared by their full codes
+READ = 24  # candidates of each kind that are read
+MEANT = 0.2  # a text that shares no word with the cue answers nothing below this cosine, whatever the floor
+LABEL = 40  # characters in front of a colon that may name who speaks
+LINKS = 5  # memories whose edges are followed
 DAY_S = 86400.0
 SPOKEN = ("prompt", "reply")
 
@@ -28,17 +38,18 @@ SPOKEN = ("prompt", "reply")
 class Hit:
     """One thing that came to mind, with what speaks for it; `words` are those it shares with the cue."""
 
-    __slots__ = ("candidate", "score", "parts", "words")
+    __slots__ = ("candidate", "score", "parts", "words", "evidence")
 
-    def __init__(self, candidate: Candidate, score: float, parts: Parts, words: list[str]) -> None:
+    def __init__(self, candidate: Candidate, parts: Parts) -> None:
         self.candidate = candidate
-        self.score = score
         self.parts = parts
-        self.words = words
+        self.score = 0.0
+        self.words: list[str] = []
+        self.evidence = 0.0
 
 
 class Recall:
-    """The hits, best first, and the next ones that were not good enough or not wanted (for «why not»)."""
+    """The hits, best first, and the others that were read and not good enough or not wanted (for «why not»)."""
 
     __slots__ = ("hits", "misses")
 
@@ -70,40 +81,42 @@ def recall(
     not_session: str = "",
     seen: Collection[str] = (),
     threads: bool = False,
+    ranking: str = "fused",
+    meaning: tuple[Model, list[int]] | None = None,
 ) -> Recall:
     """At most k hits for the cue within the scope (repository numbers; None is everywhere), best first.
 
-    `floor` is the least share of the cue that a hit answers; `strict` drops words that say nothing even when
-    none remain (a prompt), otherwise any cue is looked up. `seen` ids are left out; an exchange comes once, by whichever side answers best. Any text is a valid cue.
+    `floor` is the least evidence that a hit answers the cue, 0 to 1; `strict` drops words that say nothing even when
+    none remain (a prompt), otherwise any cue is looked up. `seen` ids are left out; an exchange comes once, by whichever
+    side answers best. `meaning` is the cue's vector by a model other than the built-in one. Any text is a valid cue.
     """
     asked = cues.read(cue, strict=strict)
     if not asked.words or k <= 0:
         return Recall([], [])
-    scored: list[Hit] = []
+    look = _Look(store, cue, asked, scope, now, per_day, ranking, meaning or _meaning(store, cue))
     if memories:
-        found, size, rows = search.memories(store, asked.words, scope, DEPTH, tier=tier, kinds=kinds, without=without)
-        scored += _score(cues.rarer(asked, size, rows), found, now, per_day)
+        look.memories(tier=tier, kinds=kinds, without=without)
     if archive:
         try:
-            found, size, rows = search.turns(store, asked.words, scope, DEPTH, kinds=spoken, not_session=not_session, threads=threads)
-            scored += _score(cues.rarer(asked, size, rows), found, now, per_day)
+            look.archive(kinds=spoken, not_session=not_session, threads=threads)
         except sqlite.OperationalError:
-            if not scored:
+            if not look.hits:
                 raise
             # Out of time in a large archive: what the memories answered is not lost.
-    scored.sort(key=lambda hit: (-hit.score, hit.candidate.ref))
+    ranked = look.ranked()
     hits: list[Hit] = []
     misses: list[Hit] = []
     told = set(seen)
-    for hit in scored:
-        wanted = hit.parts.match >= floor and bool(hit.words) and len(hits) < k
+    for hit in ranked:
+        meant = bool(hit.words) or (hit.parts.cosine or 0.0) >= MEANT
+        wanted = meant and hit.evidence >= floor and len(hits) < k
         if wanted:
             search.pair(store, hit.candidate)
             # A prompt and its answer are one exchange, and come once.
             wanted = hit.candidate.exchange not in told
             told.add(hit.candidate.exchange)
         (hits if wanted else misses).append(hit)
-    return Recall(hits, misses[:10])
+    return Recall(hits, misses)
 
 
 def described(hit: Hit) -> dict[str, Any]:
@@ -122,18 +135,133 @@ def described(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _score(asked: cues.Cue, found: list[Candidate], now: float, per_day: dict[str, float]) -> list[Hit]:
-    top = max((candidate.bm25 for candidate in found), default=0.0)
-    hits = []
-    for candidate in found:
-        match, words = cues.answered(asked, candidate.text)
-        days = max(0.0, (now - candidate.set_at) / DAY_S)
-        parts = Parts(
-            bm25=candidate.bm25 / top if top > 0 else 0.0,
-            match=match,
-            strength=candidate.strength * per_day.get(candidate.tier, 1.0) ** days,
-            age_days=(now - candidate.fresh_at) / DAY_S,
-            citations=candidate.citations,
-        )
-        hits.append(Hit(candidate, parts.score(), parts, words))
-    return hits
+def _meaning(store: Store, cue: str) -> tuple[Model, list[int]] | None:
+    """The built-in model and the cue's vector by it, or None when there is no table, or it knows too few of the words."""
+    from tenon.vectors.table import shared
+
+    table = shared()
+    unit = table.embed(cues.spoken(cue)) if table is not None else None
+    model = vectors.builtin(store) if unit is not None else None
+    return (model, unit) if model is not None and unit is not None else None
+
+
+class _Look:
+    """One look for a cue: the candidates of both kinds, gathered, then scored together."""
+
+    def __init__(
+        self, store: Store, cue: str, asked: cues.Cue, scope: Sequence[int] | None, now: float, per_day: dict[str, float], ranking: str,
+        meaning: tuple[Model, list[int]] | None,
+    ) -> None:  # fmt: skip
+        self.store = store
+        self.asked = asked
+        self.scope = scope
+        self.now = now
+        self.per_day = per_day
+        self.ranking = ranking
+        self.meaning = meaning
+        self.asks: Asks = hints.read(cue, all_words(cue), now)
+        self.hits: list[tuple[Hit, cues.Cue]] = []
+        self.among = [0, 0]  # memories and passages that the cue's vector was looked for among
+
+    def memories(self, *, tier: str, kinds: Sequence[str], without: Sequence[str]) -> None:
+        """Adds the memories that share words with the cue or mean the like."""
+        found, size, rows = search.memories(self.store, self.asked.words, self.scope, DEPTH, tier=tier, kinds=kinds, without=without)
+
+        def others(numbers: list[int]) -> list[Candidate]:
+            return search.by_rows(self.store, vectors.MEMORY, numbers, self.scope, tier=tier, kinds=kinds, without=without)
+
+        window = self.asks.window
+        dated = nearby.memories_within(self.store, window, self.scope, DEPTH) if window else []
+        self._add(vectors.MEMORY, found, others, dated, cues.rarer(self.asked, size, rows))
+
+    def archive(self, *, kinds: Sequence[str], not_session: str, threads: bool) -> None:
+        """Adds the archived passages that share words with the cue or mean the like."""
+        found, size, rows = search.turns(self.store, self.asked.words, self.scope, DEPTH, kinds=kinds, not_session=not_session, threads=threads)
+
+        def others(numbers: list[int]) -> list[Candidate]:
+            return search.by_rows(self.store, vectors.PASSAGE, numbers, self.scope, kinds=kinds, not_session=not_session, threads=threads)
+
+        window = self.asks.window
+        dated = nearby.turns_within(self.store, window, self.scope, DEPTH) if window else []
+        self._add(vectors.PASSAGE, found, others, dated, cues.rarer(self.asked, size, rows))
+
+    def ranked(self) -> list[Hit]:
+        """All candidates, best first; only the best of each kind have been read."""
+        known = [hit.parts.cosine for hit, _ in self.hits if hit.parts.cosine is not None]
+        least, most = (min(known), max(known)) if known else (0.0, 0.0)
+        for hit, _ in self.hits:
+            hit.parts.liken(least, most, self.ranking)
+            hit.score = rank.score(hit.parts, self.ranking)
+        self.hits.sort(key=lambda pair: (-pair[0].score, pair[0].candidate.ref))
+        left = {"archive": READ, "memory": READ}
+        best: list[tuple[Hit, cues.Cue]] = []
+        for pair in self.hits:
+            kind = "archive" if pair[0].candidate.tier == "archive" else "memory"
+            left[kind] -= 1
+            if left[kind] >= 0:
+                best.append(pair)
+        nearby.surround(self.store, [hit.candidate for hit, _ in best if hit.candidate.tier == "archive"])
+        times = [hit.candidate.at for hit, _ in best]
+        first, last = (min(times), max(times)) if times else (0.0, 0.0)
+        for hit, weighed in best:
+            self._read(hit, weighed)
+            hit.parts.newer = (hit.candidate.at - first) / (last - first) if last > first else 1.0
+            hit.parts.liken(least, most, self.ranking)
+            hit.score = rank.score(hit.parts, self.ranking)
+        return sorted([hit for hit, _ in best], key=lambda hit: (-hit.score, hit.candidate.ref))
+
+    def _add(self, kind: int, found: list[Candidate], others: Callable[[list[int]], list[Candidate]], dated: list[int], weighed: cues.Cue) -> None:
+        """Adds what the words found, what means the like, and what is of the time that the cue names."""
+        cosines: dict[int, float] = {}
+        known = {candidate.row for candidate in found}
+        more = [row for row in dated if row not in known]
+        if self.meaning is not None:
+            model, unit = self.meaning
+            near = vectors.nearest(self.store, model, kind, unit, self.scope, SHORTLIST)
+            self.among[kind] = vectors.among(self.store, model, kind, self.scope)
+            cosines = vectors.cosines(self.store, model, kind, unit, list({*known, *more, *near}))
+            more += sorted([row for row in near if row in cosines and row not in known], key=lambda row: (-cosines[row], row))[:DEPTH]
+        if more:
+            found = found + others(more)
+        top = max([candidate.bm25 for candidate in found], default=0.0)
+        sessions: dict[int, float] = {}
+        for candidate in found:
+            if candidate.session:
+                sessions[candidate.session] = sessions.get(candidate.session, 0.0) + candidate.bm25
+        most = max(sessions.values(), default=0.0)
+        for candidate in found:
+            days = max(0.0, (self.now - candidate.set_at) / DAY_S)
+            parts = Parts(
+                bm25=candidate.bm25 / top if top > 0 else 0.0,
+                cosine=cosines.get(candidate.row),
+                strength=candidate.strength * self.per_day.get(candidate.tier, 1.0) ** days,
+                age_days=(self.now - candidate.fresh_at) / DAY_S,
+                citations=candidate.citations,
+                session=sessions.get(candidate.session, 0.0) / most if most > 0 else 0.0,
+            )
+            window = self.asks.window
+            if window is not None and window[0] <= candidate.at < window[1]:
+                parts.hints["of the time"] = 1.0
+            self.hits.append((Hit(candidate, parts), weighed))
+
+    def _read(self, hit: Hit, weighed: cues.Cue) -> None:
+        """Holds a candidate's text against the cue."""
+        candidate, parts, asks = hit.candidate, hit.parts, self.asks
+        own = all_words(candidate.text)
+        if "of the time" in parts.hints:
+            own += self.asks.dated  # what is of that time need not say so
+        match, hit.words = cues.answered(weighed, candidate.text, own)
+        parts.match = cues.answered(weighed, candidate.text, own + all_words(candidate.near))[0] if candidate.near else match
+        hit.evidence = rank.evidence(match, parts.cosine, self.among[vectors.PASSAGE if candidate.tier == "archive" else vectors.MEMORY])
+        among = set(own)
+        told = parts.hints
+        if asks.time and hints.tells_time(among):
+            told["tells a time"] = 1.0
+        if asks.number and hints.tells_number(among):
+            told["tells a number"] = 1.0
+        label, colon, _ = candidate.text[:LABEL].partition(":")
+        if (asks.by and asks.by == candidate.source) or (colon and label.lower() in asks.names):
+            told["by the named"] = 1.0
+        if candidate.tier == "archive" and candidate.text.rstrip().endswith("?"):
+            told["asks itself"] = 1.0
+        told["says much"] = min(len(own), rank.MUCH) / rank.MUCH

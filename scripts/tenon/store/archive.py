@@ -11,17 +11,24 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
+from tenon.base.lean import parse
 from tenon.base.redact import redact, redact_value
 from tenon.base.text import clean, tokens
-from tenon.store import forgotten, index, passages
+from tenon.store import forgotten, index, passages, vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tenon.store.db import Store
+    from tenon.store.exchanges import Turn
     from tenon.store.forgotten import Forgotten
 
+    Entry = tuple[int, str, str]  # a passage's rowid, what it says, and what is near it
+
+SPOKEN = ("prompt", "reply")
+BEFORE, AFTER = 2, 1  # spoken turns of the same session and thread whose first words a spoken turn is indexed with
+AT_ONCE = 500  # passages whose vectors are written together
 PICTURE = 1600  # tokens
 
 BY_NAME = "SELECT id FROM session WHERE name = ?"
@@ -37,6 +44,15 @@ ADD_TURN = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 ADD_PASSAGE = "INSERT INTO passage (turn, repository, first, last) VALUES (?, ?, ?, ?)"
+PASSAGES_OF = "SELECT id, first, last FROM passage WHERE turn = ? ORDER BY id"
+_SPOKEN = "SELECT id, content FROM turn WHERE session = ? AND thread = ? AND kind IN ('prompt', 'reply') AND id"
+SPOKEN_BEFORE = _SPOKEN + " < ? ORDER BY id DESC LIMIT ?"
+SPOKEN_AFTER = _SPOKEN + " > ? ORDER BY id LIMIT ?"
+AS_WRITTEN = (
+    "SELECT t.hash, p.hash, s.name, t.thread, t.role, t.content FROM turn t JOIN session s ON s.id = t.session LEFT JOIN turn p ON p.id = t.parent "
+    "WHERE t.id = ? AND t.forgotten IS NULL AND (t.parent IS NULL OR p.id IS NOT NULL)"
+)
+IS_FORGOTTEN = "SELECT 1 FROM turn WHERE id = ? AND forgotten IS NOT NULL"
 CONTENT_OF_LINE = "SELECT t.content FROM line l JOIN turn t ON t.id = l.turn WHERE l.uuid = ?"
 
 
@@ -75,7 +91,7 @@ def append(store: Store, number: int, repository: int, rows: Iterable[Row]) -> t
     `number` is the session's. A row whose uuid is known, or that repeats its parent's only answer, is not written
     again. The caller's transaction makes a batch whole.
     """
-    new = 0
+    fresh: list[_Fresh] = []
     turns: list[int] = []
     with store.transaction():
         name = str(store.value("SELECT name FROM session WHERE id = ?", (number,)))
@@ -83,12 +99,12 @@ def append(store: Store, number: int, repository: int, rows: Iterable[Row]) -> t
         for row in rows:
             known = store.value(BY_LINE, (row.uuid,)) if row.uuid else None
             if known is None:
-                known, fresh = _add(store, gone, name, number, repository, row)
-                new += fresh
+                known = _add(store, gone, name, number, repository, row, fresh)
                 if row.uuid:
                     store.execute(ADD_LINE, (row.uuid, known))
             turns.append(int(known))
-    return new, turns
+        _index(store, number, repository, fresh)
+    return len(fresh), turns
 
 
 def follow(store: Store, uuid: str, parent: str) -> bool:
@@ -123,7 +139,77 @@ def canonical(content: Sequence[object]) -> str:
     return _json([_kept(block) for block in content])
 
 
-def _add(store: Store, gone: Forgotten | None, name: str, number: int, repository: int, row: Row) -> tuple[int, int]:
+def indexed_as(store: Store, turn: Turn) -> list[Entry]:
+    """What the turn's passages are indexed as, in order, as everything stands now.
+
+    Only the first passage of a spoken turn has others near it: a long answer would else be there once for each of its passages.
+    """
+    text = turn.text()
+    beside = ""
+    if turn.kind in SPOKEN:
+        before = _heads(store, SPOKEN_BEFORE, turn.session, turn.thread, turn.id, BEFORE)
+        after = _heads(store, SPOKEN_AFTER, turn.session, turn.thread, turn.id, AFTER)
+        beside = index.near([*reversed(before), *after])
+    spans = store.rows(PASSAGES_OF, (turn.id,))
+    return [(rowid, text[first:last], "" if at else beside) for at, (rowid, first, last) in enumerate(spans)]
+
+
+def put_back(store: Store, entries: Iterable[Entry]) -> None:
+    """Indexes what was taken out of the index, as it is to be now."""
+    for rowid, text, near in entries:
+        index.add_passage(store, rowid, text, near)
+
+
+def beside(store: Store, turn: Turn, before: int, after: int) -> list[int]:
+    """The spoken turns of the same session and thread next to the turn: at most so many before it and after it, in order."""
+    place = (turn.session, turn.thread, turn.id)
+    earlier = [row[0] for row in store.rows(SPOKEN_BEFORE, (*place, before))]
+    return [*reversed(earlier), *(row[0] for row in store.rows(SPOKEN_AFTER, (*place, after)))]
+
+
+def is_as_written(store: Store, turn: int) -> bool:
+    """Whether nothing of the turn was changed since it was written, or it is forgotten."""
+    row = store.one(AS_WRITTEN, (turn,))
+    if row is None:
+        return store.value(IS_FORGOTTEN, (turn,)) is not None
+    own, above, name, thread, role, content = row
+    return isinstance(content, str) and chain_hash(above, name, thread, role, content) == own
+
+
+class Talk:
+    """The spoken turns of one thread in order, for what is near each of them: that of a turn is known when the next one comes."""
+
+    __slots__ = ("heads",)
+
+    def __init__(self, heads: Sequence[str] = ()) -> None:
+        self.heads = list(heads)
+
+    def add(self, text: str) -> str:
+        """Takes the next turn's text; gives what is near the one before."""
+        head = index.head(text)
+        before = self.near(head)
+        self.heads = [*self.heads[-BEFORE:], head]
+        return before
+
+    def near(self, after: str = "") -> str:
+        """What is near the last turn when this follows it."""
+        return index.near([*self.heads[-BEFORE - 1 : -1], after])
+
+
+class _Fresh:
+    """A row that was written and is to be indexed."""
+
+    __slots__ = ("turn", "thread", "spoken", "text", "near")
+
+    def __init__(self, turn: int, thread: str, spoken: bool, text: str) -> None:
+        self.turn = turn
+        self.thread = thread
+        self.spoken = spoken
+        self.text = text
+        self.near = ""
+
+
+def _add(store: Store, gone: Forgotten | None, name: str, number: int, repository: int, row: Row, fresh: list[_Fresh]) -> int:
     parent = store.value(BY_LINE, (row.parent,)) if row.parent else None
     if parent is None:
         parent = store.value(LAST_OF, (number, row.thread))
@@ -135,7 +221,7 @@ def _add(store: Store, gone: Forgotten | None, name: str, number: int, repositor
         own = chain_hash(before, name, row.thread, row.role, content)
         known = store.value(BY_HASH, (own,))
         if known is not None:
-            return int(known), 0
+            return int(known)
         if gone is not None and gone.is_turn(repository, row.at, row.thread, row.role, content):
             blank = row.at
             break
@@ -144,9 +230,8 @@ def _add(store: Store, gone: Forgotten | None, name: str, number: int, repositor
         "[]" if blank is not None else content, blank,
     )  # fmt: skip
     turn = int(store.execute(ADD_TURN, values).lastrowid or 0)
-    if blank is None:
-        index_turn(store, turn, repository, passages.searchable(blocks))
-    return turn, 1
+    fresh.append(_Fresh(turn, row.thread, row.kind in SPOKEN, "" if blank is not None else passages.searchable(blocks)))
+    return turn
 
 
 def _forms(blocks: list[object], gone: Forgotten | None) -> list[list[object]]:
@@ -154,11 +239,58 @@ def _forms(blocks: list[object], gone: Forgotten | None) -> list[list[object]]:
     return [blocks, allowed] if isinstance(allowed, list) and allowed != blocks else [blocks]
 
 
-def index_turn(store: Store, turn: int, repository: int, text: str) -> None:
-    """Puts the passages of a turn's searchable text into the index."""
+def _index(store: Store, session: int, repository: int, fresh: Sequence[_Fresh]) -> None:
+    """Indexes a batch, and the last spoken turn before it again, which has a next one now. In the order of the rowids, as the index is fast in that one only."""
+    talks: dict[str, Talk] = {}
+    last: dict[str, _Fresh] = {}
+    again: list[tuple[int, str, str, str]] = []
+    said: list[tuple[int, int, str]] = []
+    for row in fresh:
+        if not row.spoken:
+            continue
+        talk = talks.get(row.thread)
+        if talk is None:
+            before = store.rows(SPOKEN_BEFORE, (session, row.thread, row.turn, BEFORE + 1))
+            talk = talks[row.thread] = Talk([index.head(_text(content)) for _, content in reversed(before)])
+            earlier, now = talk.near(), talk.add(row.text)
+            if before and earlier != now:
+                text = _text(before[0][1])
+                again += [(rowid, text[first:last_], earlier, now) for rowid, first, last_ in store.rows(PASSAGES_OF, (before[0][0],))[:1]]
+        else:
+            last[row.thread].near = talk.add(row.text)
+        last[row.thread] = row
+    for thread, row in last.items():
+        row.near = talks[thread].near()
+    for rowid, text, earlier, now in sorted(again):
+        index.drop_passage(store, rowid, text, earlier)
+        index.add_passage(store, rowid, text, now)
+        said.append((rowid, repository, vectors.beside(text, now)))
+    for row in fresh:
+        for passage in index_turn(store, row.turn, repository, row.text, row.near):
+            if row.spoken:
+                said.append(passage)
+            if len(said) == AT_ONCE:
+                vectors.add(store, vectors.PASSAGE, said)
+                said = []
+    vectors.add(store, vectors.PASSAGE, said)
+
+
+def index_turn(store: Store, turn: int, repository: int, text: str, near: str) -> Iterator[tuple[int, int, str]]:
+    """Puts the passages of a turn's searchable text into the index, and gives of each its rowid, the repository and the text of its vector."""
     for first, last in passages.pieces(text):
         rowid = int(store.execute(ADD_PASSAGE, (turn, repository, first, last)).lastrowid or 0)
-        index.add_passage(store, rowid, text[first:last])
+        index.add_passage(store, rowid, text[first:last], near)
+        yield rowid, repository, vectors.beside(text[first:last], near)
+        near = ""
+
+
+def _heads(store: Store, sql: str, *place: object) -> list[str]:
+    return [index.head(_text(content)) for _, content in store.rows(sql, place)]
+
+
+def _text(content: object) -> str:
+    blocks = parse(content) if isinstance(content, str) else None
+    return passages.searchable(blocks) if isinstance(blocks, list) else ""
 
 
 def _json(blocks: list[object]) -> str:

@@ -18,6 +18,11 @@ LATEST_EVENTS = "SELECT event, max(at) FROM journal GROUP BY event"
 LATEST_TURN = "SELECT max(last) FROM session"
 LATEST_SUMMARY = "SELECT max(at) FROM summary"
 CONVERSATIONS = "SELECT (SELECT count(*) FROM conversation WHERE state <> 'announced'), (SELECT count(*) FROM sent), (SELECT count(*) FROM piece)"
+# A deleted vector whose place in its block is still empty is counted with the others.
+VECTORS = (
+    "SELECT m.name, m.dims, coalesce(sum(b.count), 0), coalesce(sum(length(b.rows) + length(b.signs)), 0) "
+    "FROM model m LEFT JOIN block b ON b.model = m.id GROUP BY m.id ORDER BY m.id"
+)
 
 
 class Figures:
@@ -80,3 +85,8 @@ def conversations(store: Store) -> tuple[int, int, int]:
     """How many conversations went through the proxy, how many of their messages are kept, and how many pieces of prefixes."""
     begun, kept, pieces = store.one(CONVERSATIONS) or (0, 0, 0)
     return int(begun), int(kept), int(pieces)
+
+
+def vectors(store: Store) -> list[tuple[str, int, int, int]]:
+    """Of each embedding model the name, the dimensions, about how many vectors there are, and about how many bytes they take."""
+    return [(str(name), int(dims), int(many), int(held) + int(many) * (int(dims) + 2)) for name, dims, many, held in store.rows(VECTORS)]

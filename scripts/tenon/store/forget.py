@@ -15,7 +15,7 @@ from contextlib import suppress
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.text import cut, words
-from tenon.store import copies, exchanges, forgotten, health, index, memories, summaries
+from tenon.store import archive, copies, exchanges, forgotten, health, index, memories, summaries, vectors
 from tenon.store.containing import damaged, in_journal_words, matching, texts
 from tenon.store.reindex import rebuild
 
@@ -32,6 +32,8 @@ __all__ = ["checkpoint", "forget", "matching", "preview", "rebuild"]
 
 SMALL_BYTES = 64_000_000  # a store up to this size is written anew; in a larger one freed space is overwritten only
 
+FEW = 100  # passages that are looked for in the index, word by word, after they were taken out
+
 SHORTEST = 8  # characters of a turn or memory that is looked for in damaged files; a shorter one stands in any file
 OTHERS = ("task:", "handoff:", "edge:", "where:", "place:", "feed:", "repository:", "journal:", "damaged:", "conversation:", "piece:")
 NUMBERED = ("handoff", "edge", "where", "repository", "conversation", "piece")
@@ -40,7 +42,7 @@ KEPT = ("repository:", "damaged:")  # what is named and not touched
 TURNS_OF_SESSION = "SELECT id FROM turn WHERE session = ? AND forgotten IS NULL ORDER BY id"
 FROM_TURN = "SELECT memory FROM lineage WHERE turn = ?"
 BLANK = "UPDATE turn SET content = '[]', forgotten = ? WHERE id = ? AND forgotten IS NULL"
-PASSAGES = "SELECT id, first, last FROM passage WHERE turn = ?"
+PASSAGES = "SELECT id FROM passage WHERE turn = ?"
 DROP_PASSAGES = "DELETE FROM passage WHERE turn = ?"
 STILL_INDEXED = "SELECT 1 FROM turn_fts WHERE turn_fts MATCH ? AND rowid = ?"
 DROP_LINEAGE = "DELETE FROM lineage WHERE turn = ?"
@@ -135,16 +137,20 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
         reason = text.taken_out(reason)
     with store.transaction():
         going = _going(store, refs)
-        if health.changed(store, refs):
+        beside = _beside(store, going)
+        if health.changed(store, refs) or not all(archive.is_as_written(store, turn) for turn in _around(store, going) - going.turns.keys()):
             rebuild(store)  # the index has the words that a changed turn had; only those can be taken out of it
         copies.take_out(store, _copies(store, going, wanted), reason, now)
         said: list[str] = []
         for memory in going.memories.values():
             said += _drop_memory(store, memory, now, reason, going.along.get(memory.ref, ""))
-        whole = True
+        whole = _unindex(store, [*going.turns.values(), *beside])
+        vectors.drop(store, vectors.PASSAGE, [row[0] for turn in going.turns.values() for row in store.each(PASSAGES, (turn.id,))])
         for turn in going.turns.values():
             said.append(turn.text())
-            whole = _blank(store, turn, now, reason) and whole
+            _blank(store, turn, now, reason)
+        for turn in beside:
+            archive.put_back(store, archive.indexed_as(store, turn))
         for session in going.sessions:
             store.execute(DROP_SUMMARY, (session,))
         for other in going.others:
@@ -255,6 +261,7 @@ def _drop_memory(store: Store, memory: Memory, now: float, reason: str, along: s
     for text in said:
         forgotten.bury(store, text, reason, now)
     index.drop_memory(store, memory.id)
+    vectors.drop(store, vectors.MEMORY, [memory.id])
     store.execute(NO_SUCCESSOR, (memory.id,))
     store.execute(DROP_MEMORY, (memory.id,))
     # Notes of earlier deeds may quote it: why it was promoted, what it was revised for.
@@ -263,19 +270,34 @@ def _drop_memory(store: Store, memory: Memory, now: float, reason: str, along: s
     return said
 
 
-def _blank(store: Store, turn: Turn, now: float, reason: str) -> bool:
-    """Blanks the turn; gives whether its passages are out of the index to the last word."""
-    text = turn.text()
+def _beside(store: Store, going: _Going) -> list[Turn]:
+    """The turns that stay and are indexed with words of those that go, in order."""
+    numbers = {number for turn in going.turns.values() if turn.kind in archive.SPOKEN for number in archive.beside(store, turn, archive.AFTER, archive.BEFORE)}
+    return [exchanges.turn(store, f"t{number}") for number in sorted(numbers - going.turns.keys())]
+
+
+def _around(store: Store, going: _Going) -> set[int]:
+    """The turns whose words stand where something is to be taken out of the index."""
+    far = archive.BEFORE + archive.AFTER
+    return {number for turn in going.turns.values() if turn.kind in archive.SPOKEN for number in archive.beside(store, turn, far, far)}
+
+
+def _unindex(store: Store, turns: Sequence[Turn]) -> bool:
+    """Takes the turns' passages out of the index; gives whether they are out of it to the last word."""
+    entries = sorted(entry for turn in turns for entry in archive.indexed_as(store, turn))
+    for entry in entries:
+        index.drop_passage(store, *entry)
+    # Of very many only those that another Python can have folded otherwise: a look for each word of each is slow.
+    doubtful = entries if len(entries) <= FEW else [entry for entry in entries if not (entry[1].isascii() and entry[2].isascii())]
+    return not any(_left(store, rowid, f"{text} {near}") for rowid, text, near in doubtful)
+
+
+def _blank(store: Store, turn: Turn, now: float, reason: str) -> None:
     forgotten.bury_turn(store, reason, now, turn.repository, turn.at, turn.thread, turn.role, store.value(CONTENT, (turn.id,)))
-    clean = True
-    for rowid, first, last in store.rows(PASSAGES, (turn.id,)):
-        index.drop_passage(store, rowid, text[first:last])
-        clean = not _left(store, rowid, text[first:last]) and clean
     store.execute(DROP_PASSAGES, (turn.id,))
     store.execute(BLANK, (now, turn.id))
     store.execute(DROP_LINEAGE, (turn.id,))
     store.execute(ADD_DEED, (now, turn.ref, "turn"))
-    return clean
 
 
 def _left(store: Store, rowid: int, text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from tenon.base.lean import sqlite
-from tenon.store import index
+from tenon.store import blocks, index, vectors
 from tenon.store.archive import chain_hash
 
 TYPE_CHECKING = False
@@ -29,6 +29,15 @@ SOME_TURNS = LINKED + "t.id > ? OR t.id % ? = 0 ORDER BY t.id DESC"
 NAMED_TURNS = LINKED + "t.id = ? OR s.name = ? ORDER BY t.id"
 SESSION_OF = "SELECT s.name FROM turn t JOIN session s ON s.id = t.session WHERE t.id = ?"
 TRANSCRIPTS = "SELECT path FROM feed ORDER BY read DESC"
+# Vectors of what is not there, or is not to surface; of all models.
+STRAY = (
+    "SELECT count(*) FROM vector v WHERE v.kind = 0 AND NOT EXISTS (SELECT 1 FROM memory m WHERE m.id = v.row AND m.status <> 'superseded')",
+    "SELECT count(*) FROM vector v WHERE v.kind = 1 AND NOT EXISTS "
+    "(SELECT 1 FROM passage p JOIN turn t ON t.id = p.turn WHERE p.id = v.row AND t.kind IN ('prompt', 'reply'))",
+)
+BLOCKS = "SELECT b.id, b.count, b.rows, length(b.signs), m.dims, b.model, b.kind FROM block b LEFT JOIN model m ON m.id = b.model"
+IN_BLOCKS = "SELECT model, kind, block, row FROM vector"
+BARE = 2000  # texts without a vector that are looked at
 TRY_TEXT = "CREATE VIRTUAL TABLE temp.doctor_fts USING fts5 (text, tokenize = '{}')"
 
 
@@ -41,6 +50,17 @@ class Chain:
         self.checked = 0
         self.wrong: list[int] = []
         self.unlinked: list[int] = []
+
+
+class Vectors:
+    """What the check of the vectors found: those of nothing that could surface, texts (of the first 2,000) that should have one, blocks that do not agree."""
+
+    __slots__ = ("stray", "missing", "blocks")
+
+    def __init__(self, stray: int, missing: int, blocks: int) -> None:
+        self.stray = stray
+        self.missing = missing
+        self.blocks = blocks
 
 
 class Library:
@@ -81,6 +101,30 @@ def damaged_indexes(store: Store) -> dict[str, str]:
         except sqlite.DatabaseError as error:
             found[table] = str(error)
     return found
+
+
+def check_vectors(store: Store) -> Vectors:
+    """How many vectors, texts and blocks are not as they should be; making the indexes anew (`reindex.rebuild`) mends them.
+
+    A text that the built-in table knows too few words of has no vector and misses none.
+    """
+    held: dict[tuple[int, int, int], set[int]] = {}
+    for model, kind, block, row in store.each(IN_BLOCKS):
+        held.setdefault((model, kind, block), set()).add(row)
+    uneven = 0
+    for number, count, rows, signs, dims, model, kind in store.each(BLOCKS):
+        living = held.pop((model, kind, number), set())
+        sound = dims is not None and len(rows) == 4 * count and signs == blocks.width(dims) * count
+        listed = [row for row in blocks.numbers(rows) if row] if sound else []
+        uneven += not sound or len(listed) != len(living) or set(listed) != living
+    return Vectors(sum(int(store.value(query)) for query in STRAY), _without_vector(store), uneven + len(held))
+
+
+def _without_vector(store: Store) -> int:
+    from tenon.vectors.table import shared
+
+    table = shared()
+    return 0 if table is None else sum(table.embed(text) is not None for text in vectors.bare(store, table.name, BARE))
 
 
 def check_chain(store: Store, most: int | None, within_s: float) -> Chain:

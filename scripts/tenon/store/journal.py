@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 KEEP_S = 30 * 86400.0
 FRESH = "compact"  # after a compaction what was shown may be gone from the context, so it may come again
-PARTS = ("bm25", "match", "strength", "recency", "citations")
+PARTS = ("bm25", "match", "strength", "recency", "citations", "likeness", "session", "fit", "linked", "newer")  # later ones are missing in older entries
 NAME = 13  # characters of a session's id that tell it from all others
 
 ADD = "INSERT INTO journal (at, event, session, repository, words, hits, chars) VALUES (?, ?, ?, ?, ?, ?, ?)"

@@ -8,8 +8,9 @@ memory however often it is written, a faded memory is kept, and a superseded one
 from __future__ import annotations
 
 from tenon.base.errors import TenonError
+from tenon.base.lean import parse
 from tenon.base.text import clean
-from tenon.store import forgotten, index, places
+from tenon.store import forgotten, index, places, vectors
 from tenon.store.wording import kept
 
 TYPE_CHECKING = False
@@ -137,12 +138,11 @@ def write(
         if known is not None:
             return _rewritten(store, known, tier, reason, source, now, turns), False
         ref = _fresh_ref(store, repository, text)
-        values = (
-            ref, repository, tier, kind, text, reason, source, _labels(labels, gone), epic, min(2.0, max(0.0, strength)),
-            now, now, now, now,
-        )  # fmt: skip
+        told = _labels(labels, gone)
+        values = (ref, repository, tier, kind, text, reason, source, told, epic, min(2.0, max(0.0, strength)), now, now, now, now)
         rowid = int(store.execute(ADD, values).lastrowid or 0)
-        index.add_memory(store, rowid, text)
+        index.add_memory(store, rowid, text, about(reason, told, epic))
+        vectors.add(store, vectors.MEMORY, [(rowid, repository, text)])
         for turn in turns:
             store.execute(ADD_LINEAGE, (rowid, turn))
     return ref, True
@@ -179,8 +179,9 @@ def revise(store: Store, ref: str, text: str, reason: str, now: float) -> Memory
             return old
         store.execute(ADD_REVISION, (old.id, old.revision, old.text, reason, now))
         store.execute(REVISE, (text, reason if old.tier == "long" else old.reason, now, old.id))
-        index.drop_memory(store, old.id)
-        index.add_memory(store, old.id, text)
+        _index_again(store, old.id)
+        vectors.drop(store, vectors.MEMORY, [old.id], again=True)
+        vectors.add(store, vectors.MEMORY, [(old.id, old.repository, text)])
         store.execute(ADD_DEED, (now, "revise", old.ref, f"revision {old.revision + 1}"))
     return by_id(store, old.id)
 
@@ -226,6 +227,7 @@ def supersede(store: Store, old_ref: str, new_ref: str, now: float) -> None:
         _living(store, old_ref)
         store.execute(SUPERSEDE, (new.id, now, old.id))
         index.drop_memory(store, old.id)
+        vectors.drop(store, vectors.MEMORY, [old.id])
         store.execute(ADD_DEED, (now, "supersede", old.ref, f"by {new.ref}"))
 
 
@@ -263,6 +265,18 @@ def recent(store: Store, repository: int, limit: int) -> list[Memory]:
     """The memories of the repository and agent-wide ones that were written or proved last."""
     numbers = places.scope(store, repository)
     return [Memory(row) for row in store.rows(RECENT.format(scope=", ".join("?" * len(numbers))), (*numbers, limit))]
+
+
+def about(reason: str, labels: str, epic: str) -> str:
+    """What the index has of a memory besides its text: why it is held, the words of its labels (JSON, as stored) and its epic."""
+    named = parse(labels)
+    return " ".join(filter(None, (reason, *(map(str, named) if isinstance(named, list) else ()), epic)))
+
+
+def _index_again(store: Store, rowid: int) -> None:
+    memory = by_id(store, rowid)
+    index.drop_memory(store, rowid)
+    index.add_memory(store, rowid, memory.text, about(memory.reason, memory.labels, memory.epic))
 
 
 def _tier(tier: str) -> str:
@@ -356,5 +370,6 @@ def _move(store: Store, ref: str, tier: str, reason: str, now: float) -> Memory:
         strength = max(old.strength, 1.0) if tier == "long" else min(old.strength, 0.5)
         if old.tier != tier:
             store.execute(SET_TIER, (tier, reason, strength, now, now, old.id))
+            _index_again(store, old.id)
             store.execute(ADD_DEED, (now, "promote" if tier == "long" else "demote", old.ref, reason[:200]))
     return by_id(store, old.id)

@@ -2,6 +2,7 @@
 
 `PRAGMA user_version` moves in the transaction of the file it counts, so a process killed at any point leaves
 a store that is either before or after a step; of racing openers one applies it and the others find it done.
+What a file leaves empty and can be made from what is stored is made in that transaction too.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tenon.base.lean import sqlite
 
-NEWEST = 2  # the number of the last file in schema/; a test holds them equal
+NEWEST = 3  # the number of the last file in schema/; a test holds them equal
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schema")
+ANYTHING = "SELECT EXISTS (SELECT 1 FROM memory) OR EXISTS (SELECT 1 FROM turn)"
 
 
 def bring_up(con: sqlite.Connection, path: str) -> None:
@@ -33,6 +35,8 @@ def bring_up(con: sqlite.Connection, path: str) -> None:
             if version < NEWEST:
                 for statement in statements(version + 1):
                     con.execute(statement)
+                if version + 1 in AFTER:
+                    AFTER[version + 1](con, path)
                 con.execute(f"PRAGMA user_version = {version + 1:d}")
             con.execute("COMMIT")
         except BaseException:
@@ -41,6 +45,18 @@ def bring_up(con: sqlite.Connection, path: str) -> None:
             raise
         if version >= NEWEST - 1:
             return
+
+
+def _index_again(con: sqlite.Connection, path: str) -> None:
+    """Fills the text indexes and the built-in table's vectors from what is stored."""
+    if con.execute(ANYTHING).fetchone()[0]:
+        from tenon.store import reindex
+        from tenon.store.db import Store
+
+        reindex.rebuild(Store(con, path, True))
+
+
+AFTER = {3: _index_again}  # what follows the statements of a file
 
 
 def statements(number: int) -> list[str]:

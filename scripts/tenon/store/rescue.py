@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tenon.store.db import Store
 
-# In the order in which rows point to each other.
+# In the order in which rows point to each other. Passages, text indexes and vectors are made anew, not copied.
 TABLES = (
     "repository", "place", "session", "turn", "line", "feed", "consolidated", "summary", "memory", "revision", "lineage", "edge", "episode",
     "procedure", "task", "handoff", "journal", "tombstone", "deed", "conversation", "piece", "epoch", "epoch_piece", "sent",

@@ -1,4 +1,4 @@
-"""Candidates for recall: the memories and the archived passages that share words with a cue, best BM25 first.
+"""Candidates for recall: the memories and the archived passages that share words with a cue, best BM25 first, or that are named by their rows.
 
 This module is on the path of every prompt: it reads, and imports nothing that a prompt does not need.
 """
@@ -6,25 +6,33 @@ This module is on the path of every prompt: it reads, and imports nothing that a
 from __future__ import annotations
 
 from tenon.base.lean import parse
-from tenon.store import index, passages
+from tenon.store import index, passages, vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from tenon.store.db import Store
 
 MEMORIES = (
     "SELECT m.id, m.ref, m.tier, m.kind, m.text, m.source, m.strength, m.decayed, m.reinforced, m.citations, m.created, f.rank "
-    "FROM memory_fts f JOIN memory m ON m.id = f.rowid "
-    "WHERE memory_fts MATCH ? AND m.status = 'live' AND (m.repository IS NULL OR m.repository IN ({scope})) {more} ORDER BY f.rank LIMIT ?"
+    "FROM memory_fts f JOIN memory m ON m.id = f.rowid WHERE memory_fts MATCH ? AND f.rowid > ? AND m.status = 'live' {more} ORDER BY f.rank LIMIT ?"
+)
+MEMORIES_BY_ROW = (
+    "SELECT m.id, m.ref, m.tier, m.kind, m.text, m.source, m.strength, m.decayed, m.reinforced, m.citations, m.created, 0.0 "
+    "FROM memory m WHERE m.id IN ({rows}) AND m.status = 'live' {more}"
 )
 PASSAGES = (
-    "SELECT t.id, t.kind, t.at, t.session, t.content, p.first, p.last, f.rank, t.source "
+    "SELECT t.id, t.kind, t.at, t.session, t.content, p.first, p.last, f.rank, t.source, p.id "
     "FROM turn_fts f JOIN passage p ON p.id = f.rowid JOIN turn t ON t.id = p.turn "
-    "WHERE turn_fts MATCH ? AND t.forgotten IS NULL {more} ORDER BY f.rank LIMIT ?"
+    "WHERE turn_fts MATCH ? AND f.rowid > ? AND t.forgotten IS NULL {more} ORDER BY f.rank LIMIT ?"
 )
+PASSAGES_BY_ROW = (
+    "SELECT t.id, t.kind, t.at, t.session, t.content, p.first, p.last, 0.0, t.source, p.id "
+    "FROM passage p CROSS JOIN turn t ON t.id = p.turn WHERE p.id IN ({rows}) AND t.forgotten IS NULL {more}"
+)
+AT_ONCE = 500  # rows that are looked up by one query
 SESSION = "SELECT id FROM session WHERE name = ?"
 NEAR = "FROM turn WHERE session = ? AND thread = (SELECT thread FROM turn WHERE id = ?) AND forgotten IS NULL"
 REPLY = f"SELECT id, kind, content {NEAR} AND id > ? AND kind IN ('prompt', 'reply') ORDER BY id LIMIT 1"
@@ -32,15 +40,19 @@ PROMPT = f"SELECT id, kind, content {NEAR} AND id < ? AND kind = 'prompt' ORDER 
 
 
 class Candidate:
-    """One thing that may come to mind. `ref` is m… for a memory, t… for an archived turn; `bm25` is higher for better."""
+    """One thing that may come to mind. `ref` is m… for a memory, t… for an archived turn; `bm25` is higher for better.
+
+    `row` is the one that its vector has: the memory's, or the passage's that `text` is.
+    """
 
     __slots__ = (
-        "ref", "tier", "kind", "text", "source", "strength", "set_at", "fresh_at", "citations", "at", "bm25", "session", "rowid", "other_ref", "other_text",
+        "ref", "tier", "kind", "text", "source", "strength", "set_at", "fresh_at", "citations", "at", "bm25", "session", "rowid", "row", "near",
+        "other_ref", "other_text",
     )  # fmt: skip
 
     def __init__(
         self, ref: str, tier: str, kind: str, text: str, source: str, strength: float, set_at: float, fresh_at: float, citations: int,
-        at: float, bm25: float, session: int, rowid: int,
+        at: float, bm25: float, session: int, rowid: int, row: int = 0,
     ) -> None:  # fmt: skip
         self.ref = ref
         self.tier = tier
@@ -55,6 +67,8 @@ class Candidate:
         self.bm25 = bm25
         self.session = session
         self.rowid = rowid
+        self.row = row or rowid
+        self.near = ""  # what is said beside it, for who wants to hold a cue against that too
         self.other_ref = ""  # of a prompt the answer to it, of a reply the prompt: see `pair`
         self.other_text = ""
 
@@ -75,22 +89,9 @@ def memories(
     match = index.query(words, found)
     if not match:
         return [], size, found
-    sql = MEMORIES if scope is not None else MEMORIES.replace("AND (m.repository IS NULL OR m.repository IN ({scope}))", "")
-    more = ""
-    values: list[object] = [match, *(scope or ())]
-    for clause, wanted in (("AND m.tier IN ({})", [tier] if tier else []), ("AND m.kind IN ({})", kinds), ("AND m.kind NOT IN ({})", without)):
-        if wanted:
-            more += clause.format(_marks(wanted)) + " "
-            values.extend(wanted)
-    rows = store.rows(sql.format(scope=_marks(scope or ()), more=more), (*values, limit))
-    return (
-        [
-            Candidate(ref, own, kind, text, source, strength, set_at, fresh_at, citations, created, -rank, 0, rowid)
-            for rowid, ref, own, kind, text, source, strength, set_at, fresh_at, citations, created, rank in rows
-        ],
-        size,
-        found,
-    )
+    more, values = _of_memories(scope, tier, kinds, without)
+    rows = store.rows(MEMORIES.format(more=more), (match, index.oldest(size, found), *values, limit))
+    return [_memory(row) for row in rows], size, found
 
 
 def turns(
@@ -104,8 +105,64 @@ def turns(
     match = index.query(words, found)
     if not match:
         return [], size, found
+    more, values = _of_turns(store, scope, kinds, not_session, threads)
+    return _turns(store.each(PASSAGES.format(more=more), (match, index.oldest(size, found), *values, limit))), size, found
+
+
+def by_rows(
+    store: Store,
+    kind: int,
+    rows: Sequence[int],
+    scope: Sequence[int] | None,
+    *,
+    tier: str = "",
+    kinds: Sequence[str] = (),
+    without: Sequence[str] = (),
+    not_session: str = "",
+    threads: bool = False,
+) -> list[Candidate]:
+    """The candidates of these rows (vectors.MEMORY or vectors.PASSAGE), in their order and without a BM25, narrowed as `memories` or `turns` does it.
+
+    Of several passages of one turn it is the first that is named.
+    """
+    if kind == vectors.MEMORY:
+        sql, (more, values) = MEMORIES_BY_ROW, _of_memories(scope, tier, kinds, without)
+    else:
+        sql, (more, values) = PASSAGES_BY_ROW, _of_turns(store, scope, kinds, not_session, threads)
+    found: dict[int, Any] = {}
+    for at in range(0, len(rows), AT_ONCE):
+        some = rows[at : at + AT_ONCE]
+        for row in store.each(sql.format(rows=_marks(some), more=more), (*some, *values)):
+            found[row[0 if kind == vectors.MEMORY else 9]] = row
+    kept = [found[row] for row in dict.fromkeys(rows) if row in found]
+    return [_memory(row) for row in kept] if kind == vectors.MEMORY else _turns(kept)
+
+
+def pair(store: Store, turn: Candidate) -> None:
+    """Finds what was answered to a prompt, or asked before a reply, and notes it in the candidate; nothing for other kinds."""
+    if turn.kind not in ("prompt", "reply") or turn.other_ref:
+        return
+    row = store.one(REPLY if turn.kind == "prompt" else PROMPT, (turn.session, turn.rowid, turn.rowid))
+    if row is not None and (turn.kind, row[1]) != ("prompt", "prompt"):  # else the next thing said was a prompt again
+        turn.other_ref, turn.other_text = f"t{row[0]}", passages.searchable(_blocks(row[2]))
+
+
+def _of_memories(scope: Sequence[int] | None, tier: str, kinds: Sequence[str], without: Sequence[str]) -> tuple[str, list[object]]:
     more = ""
-    values: list[object] = [match]
+    values: list[object] = []
+    if scope is not None:
+        more = f"AND (m.repository IS NULL OR m.repository IN ({_marks(scope)})) "
+        values.extend(scope)
+    for clause, wanted in (("AND m.tier IN ({})", [tier] if tier else []), ("AND m.kind IN ({})", kinds), ("AND m.kind NOT IN ({})", without)):
+        if wanted:
+            more += clause.format(_marks(wanted)) + " "
+            values.extend(wanted)
+    return more, values
+
+
+def _of_turns(store: Store, scope: Sequence[int] | None, kinds: Sequence[str], not_session: str, threads: bool) -> tuple[str, list[object]]:
+    more = ""
+    values: list[object] = []
     if scope is not None:
         more += f"AND p.repository IN ({_marks(scope)}) "
         values.extend(scope)
@@ -117,21 +174,21 @@ def turns(
     if not_session:
         more += "AND t.session <> ? "
         values.append(store.value(SESSION, (not_session,)) or 0)
+    return more, values
+
+
+def _memory(row: tuple[Any, ...]) -> Candidate:
+    rowid, ref, tier, kind, text, source, strength, set_at, fresh_at, citations, created, rank = row
+    return Candidate(ref, tier, kind, text, source, strength, set_at, fresh_at, citations, created, 0.0 - rank, 0, rowid)
+
+
+def _turns(rows: Iterable[tuple[Any, ...]]) -> list[Candidate]:
     best: dict[int, Candidate] = {}
-    for turn, kind, at, session, content, first, last, rank, source in store.each(PASSAGES.format(more=more), (*values, limit)):
+    for turn, kind, at, session, content, first, last, rank, source, passage in rows:
         if turn not in best:
             text = passages.searchable(_blocks(content))[first:last]
-            best[turn] = Candidate(f"t{turn}", "archive", kind, text, source, 0.0, at, at, 0, at, -rank, session, turn)
-    return list(best.values()), size, found
-
-
-def pair(store: Store, turn: Candidate) -> None:
-    """Finds what was answered to a prompt, or asked before a reply, and notes it in the candidate; nothing for other kinds."""
-    if turn.kind not in ("prompt", "reply") or turn.other_ref:
-        return
-    row = store.one(REPLY if turn.kind == "prompt" else PROMPT, (turn.session, turn.rowid, turn.rowid))
-    if row is not None and (turn.kind, row[1]) != ("prompt", "prompt"):  # else the next thing said was a prompt again
-        turn.other_ref, turn.other_text = f"t{row[0]}", passages.searchable(_blocks(row[2]))
+            best[turn] = Candidate(f"t{turn}", "archive", kind, text, source, 0.0, at, at, 0, at, 0.0 - rank, session, turn, passage)
+    return list(best.values())
 
 
 def _blocks(content: str) -> list[Any]:
