@@ -18,6 +18,9 @@ def main():
     sys.path[:0] = [ROOT, os.path.join(ROOT, "scripts")]
     if not os.access(ROOT, os.W_OK):  # compiled modules go where they can be kept
         sys.pycache_prefix = os.path.join(os.environ.get("TENON_HOME") or os.path.expanduser("~/.tenon"), "cache")
+    import gc
+
+    gc.disable()  # the process is gone before there is anything to collect
     from hooks import door
 
     door.answer()

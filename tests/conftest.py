@@ -18,7 +18,7 @@ KEPT = "TENON_TEST_"
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fresh home; variables of Tenon, Claude Code and the API are gone."""
+    """A fresh home; variables of Tenon, Claude Code and the API are gone, and no Ollama of this machine is asked."""
     for name in list(os.environ):
         if name.startswith(("TENON_", "CLAUDE_", "ANTHROPIC_")) and not name.startswith(KEPT):
             monkeypatch.delenv(name)
@@ -27,4 +27,5 @@ def _home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.setenv("TENON_HOME", str(home / ".tenon"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
+    monkeypatch.setenv("TENON_EMBED_OLLAMA", "off")  # the developer's own would be asked
     return home

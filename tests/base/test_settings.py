@@ -15,6 +15,12 @@ from hypothesis import strategies as st
 from tenon.base import paths, settings
 
 
+@pytest.fixture(autouse=True)
+def _nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even what every other test says."""
+    monkeypatch.delenv("TENON_EMBED_OLLAMA")
+
+
 def put(content: Any) -> None:
     """Writes the settings file: an object as JSON, bytes as they are."""
     path = Path(paths.settings_path())
@@ -113,10 +119,54 @@ def test_off_in_json_is_off(said: object, meant: str) -> None:
     assert (meant, "") == (settings.load().text("embed.ollama"), settings.load().problem)
 
 
-def test_a_password_in_a_wrong_address_is_not_repeated() -> None:
-    """As for the upstream."""
+def test_a_password_in_a_wrong_address_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for the upstream; neither one that stands in the file when the environment's is refused."""
     put({"embed.url": "ftp://me:hush@gpu"})
     assert (True, False) == ("embed.url" in settings.load().problem, "hush" in settings.load().problem)
+    put({"embed.url": "http://me:hush@gpu"})
+    monkeypatch.setenv("TENON_EMBED_URL", "http://you:secret@gpu")
+    problem = settings.load().problem
+    assert (True, False, False) == ("TENON_EMBED_URL: 'embed.url'" in problem, "hush" in problem, "secret" in problem)
+
+
+def test_the_environment_cannot_send_texts_to_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project can set variables for its sessions; what the file says holds, and the refusal is named."""
+    monkeypatch.setenv("TENON_EMBED_OLLAMA", "on")
+    monkeypatch.setenv("TENON_EMBED_URL", "http://gpu.example:11434")
+    chosen = settings.load()
+    assert (("auto", "default"), ("http://127.0.0.1:11434", "default")) == tuple((chosen.text(name), chosen.origin[name]) for name in ("embed.ollama", "embed.url"))
+    assert "TENON_EMBED_OLLAMA: 'embed.ollama' must be auto or off; texts are sent to another machine by settings.json alone" in chosen.problem
+    assert "TENON_EMBED_URL: 'embed.url' must be an address of this machine" in chosen.problem
+    put({"embed.ollama": "on", "embed.url": "https://gpu.example"})
+    chosen = settings.load()
+    assert (("on", "settings.json"), ("https://gpu.example", "settings.json")) == tuple((chosen.text(name), chosen.origin[name]) for name in ("embed.ollama", "embed.url"))
+    monkeypatch.delenv("TENON_EMBED_OLLAMA")
+    monkeypatch.delenv("TENON_EMBED_URL")
+    assert "" == settings.load().problem
+
+
+@pytest.mark.parametrize(("raw", "meant"), [("off", "off"), ("0", "off"), ("False", "off"), ("no", "off"), ("auto", "auto"), ("perhaps", "on"), ("true", "on")])
+def test_the_environment_can_switch_ollama_off(monkeypatch: pytest.MonkeyPatch, raw: str, meant: str) -> None:
+    """In the ways people write it; what is not understood leaves what the file says."""
+    put({"embed.ollama": "on"})
+    monkeypatch.setenv("TENON_EMBED_OLLAMA", raw)
+    chosen = settings.load()
+    assert (meant, meant == "on") == (chosen.text("embed.ollama"), "TENON_EMBED_OLLAMA" in chosen.problem)
+    assert ("settings.json" if meant == "on" else "TENON_EMBED_OLLAMA") == chosen.origin["embed.ollama"]
+
+
+@pytest.mark.parametrize(
+    ("url", "own"),
+    [
+        ("http://127.0.0.1:11434", True), ("http://localhost", True), ("HTTPS://LocalHost:1/x", True), ("http://[::1]:8080/x/y", True), (" http://127.1.2.3 ", True),
+        ("http://127.0.0.1.example", False), ("http://127.0.0.1@gpu.example", False), ("http://gpu.example#@127.0.0.1", False), ("http://gpu.example?127.0.0.1", False),
+        ("http://gpu\\@127.0.0.1", False), ("http://127.0.0.1\t.gpu.example", False), ("http://[::1].gpu", False), ("http://[::2]", False), ("http://127.0.0.256", False),
+        ("http://127.0.0.²", False), ("http://localhost:x", False), ("http://lоcalhost", False), ("http://0.0.0.0", False), ("ftp://127.0.0.1", False), ("127.0.0.1", False), ("", False),
+    ],
+)  # fmt: skip
+def test_this_machine_is_known_by_its_address_alone(url: str, own: bool) -> None:
+    """Whatever another reader could take for another host is not it."""
+    assert own == settings.is_own(url)
 
 
 def test_a_broken_value_does_not_cost_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:

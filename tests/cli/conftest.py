@@ -51,10 +51,10 @@ class Tenon:
         return Result(done)
 
     def environment(self) -> dict[str, str]:
-        """The environment of a command: nothing of the real home."""
+        """The environment of a command: nothing of the real home, and no Ollama of this machine."""
         own = {
             "HOME": str(self.home), "USERPROFILE": str(self.home), "TENON_HOME": str(self.home / ".tenon"),
-            "CLAUDE_CONFIG_DIR": str(self.home / ".claude"), "COLUMNS": "100",
+            "CLAUDE_CONFIG_DIR": str(self.home / ".claude"), "COLUMNS": "100", "TENON_EMBED_OLLAMA": "off",
         }  # fmt: skip
         return {**{name: os.environ[name] for name in KEPT if name in os.environ}, **own, **self.env}
 

@@ -30,7 +30,7 @@ ITS = Known(MODEL, 1024, 5, 5, ready=True, builtin=False)
 def server(tenon: Tenon) -> Iterator[Ollama]:
     """A stand-in that the command is told of."""
     with Ollama() as running:
-        tenon.env["TENON_EMBED_URL"] = running.url
+        tenon.env.update(TENON_EMBED_URL=running.url, TENON_EMBED_OLLAMA="auto")
         yield running
 
 
@@ -70,7 +70,8 @@ def test_a_model_that_ollama_does_not_have_is_named_with_what_brings_it(tenon: T
     assert f"`ollama pull {MODEL}`" in tenon.ok("embed").out
     assert (0, "") == ((result := tenon("embed", "rebuild")).code, result.err)
     assert "missing" == tenon.ok("embed", "--json").records[0]["ollama"]["state"]
-    tenon.env["TENON_EMBED_OLLAMA"] = "on"
+    tenon.env["TENON_EMBED_OLLAMA"] = ""
+    tenon.ok("config", "embed.ollama", "on")
     result = tenon("embed", "rebuild")
     assert (1, True) == (result.code, f"`ollama pull {MODEL}`" in result.err)
     assert not [path for _, path, _ in server.requests if path == "/api/pull"]
@@ -90,7 +91,8 @@ def test_another_model_is_tried_before_it_is_chosen(tenon: Tenon, server: Ollama
 
 def test_another_machine_is_not_asked_before_the_user_agrees(tenon: Tenon) -> None:
     """And that says how; with off nobody is."""
-    tenon.env["TENON_EMBED_URL"] = "http://me:hush@gpu.example:11434"
+    tenon.env["TENON_EMBED_OLLAMA"] = "auto"
+    tenon.ok("config", "embed.url", "http://me:hush@gpu.example:11434")
     told = tenon.ok("embed").out
     assert ("http://***@gpu.example:11434 is another machine" in told, "tenon config embed.ollama on" in told, "hush" in told) == (True, True, False)
     assert "elsewhere" == tenon.ok("embed", "--json").records[0]["ollama"]["state"]

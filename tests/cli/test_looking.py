@@ -225,6 +225,14 @@ def test_a_wrong_value_is_refused(tenon: Tenon, name: str, value: str) -> None:
     assert not (tenon.home / ".tenon" / "settings.json").exists()
 
 
+@pytest.mark.parametrize("name", ["upstream", "embed.url"])
+def test_a_password_in_a_refused_address_is_not_repeated(tenon: Tenon, name: str) -> None:
+    """Screens are shared."""
+    done = tenon("config", name, "ftp://me:hush@gpu.example")
+
+    assert (1, True, False) == (done.code, "must be an address like http" in done.err, "hush" in done.err + done.out)
+
+
 def test_a_broken_settings_file_is_not_overwritten(tenon: Tenon) -> None:
     """It may hold what the user wants back."""
     path = tenon.home / ".tenon" / "settings.json"

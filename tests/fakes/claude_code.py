@@ -42,7 +42,7 @@ def seed_home(home: Path, project: Path, api_key: str = API_KEY) -> None:
 
 
 def environment(home: Path, api_url: str, api_key: str = API_KEY) -> dict[str, str]:
-    """The whole environment of a Claude Code that talks to nobody but `api_url`."""
+    """The whole environment of a Claude Code that talks to nobody but `api_url`, nor does Tenon in it."""
     return {
         **{name: os.environ[name] for name in KEPT if name in os.environ},
         "HOME": str(home),
@@ -54,6 +54,7 @@ def environment(home: Path, api_url: str, api_key: str = API_KEY) -> dict[str, s
         "DISABLE_TELEMETRY": "1",
         "DISABLE_AUTOUPDATER": "1",
         "DISABLE_ERROR_REPORTING": "1",
+        "TENON_EMBED_OLLAMA": "off",
     }
 
 

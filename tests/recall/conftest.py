@@ -29,12 +29,14 @@ class Mind:
         told = {"repository": self.here, "tier": "short", "kind": "observation", "now": NOW, **more}
         return memories.write(self.store, text=text, **told)[0]
 
-    def say(self, text: str, *, session: str = "earlier", repository: int | None = None, kind: str = "prompt", role: str = "user", thread: str = "") -> str:
+    def say(
+        self, text: str, *, session: str = "earlier", repository: int | None = None, kind: str = "prompt", role: str = "user", thread: str = "", at: float = NOW
+    ) -> str:
         """The id of an archived turn with that text: a prompt in an earlier session of this repository unless told otherwise."""
         number = repository or self.here
-        found = archive.session(self.store, session, repository=number, folder="/x", at=NOW)
+        found = archive.session(self.store, session, repository=number, folder="/x", at=at)
         source = "user" if role == "user" else "assistant"
-        row = archive.Row(uuid="", parent="", role=role, kind=kind, source=source, at=NOW, thread=thread, content=[{"type": "text", "text": text}])
+        row = archive.Row(uuid="", parent="", role=role, kind=kind, source=source, at=at, thread=thread, content=[{"type": "text", "text": text}])
         return f"t{archive.append(self.store, found, number, [row])[1][0]}"
 
     def ask(self, cue: str, **more: Any) -> Recall:

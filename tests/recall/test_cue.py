@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tenon.base.text import words as words_of
 from tenon.recall import cue
 
 
 def share(text: str, asked: str) -> float:
     """How much of the cue the text answers, to two places."""
-    return round(cue.answered(cue.read(asked), text)[0], 2)
+    return round(cue.answered(cue.read(asked), text, words_of(text))[0], 2)
 
 
 def test_a_cue_is_its_words_in_order_each_once_without_those_that_say_nothing() -> None:
@@ -32,7 +33,7 @@ def test_a_prompt_of_words_that_say_nothing_is_no_cue_and_a_question_of_them_is_
 def test_a_text_without_a_word_is_a_cue_that_nothing_answers(text: str) -> None:
     """Neither strict nor not; a lone letter and «NOT» are words for a search only."""
     asked = cue.read(text)
-    assert ([], (0.0, [])) == (list(asked.words), cue.answered(asked, "whatever it is"))
+    assert ([], (0.0, [])) == (list(asked.words), cue.answered(asked, "whatever it is", ["whatever", "it", "is"]))
 
 
 def test_of_a_long_prompt_the_beginning_and_the_end_are_read() -> None:
@@ -132,7 +133,7 @@ def test_what_the_index_takes_for_one_word_is_one_word_here(forms: list[str]) ->
 def test_a_share_is_from_nothing_to_one_and_its_words_are_the_cues(asked: str, text: str) -> None:
     """For any two texts."""
     read = cue.read(asked)
-    match, words = cue.answered(read, text)
+    match, words = cue.answered(read, text, words_of(text))
     assert 0.0 <= match <= 1.0
     assert [word for word in read.words if word in words] == words
     assert (match > 0) == bool(words)

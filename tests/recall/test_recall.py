@@ -130,12 +130,17 @@ def test_what_was_seen_does_not_come_again_and_makes_room(mind: Mind) -> None:
 
 
 def test_below_the_floor_nothing_comes(mind: Mind) -> None:
-    """A third of the cue is answered: at 0.33 it comes, at 0.34 it is a miss."""
-    ref = mind.write("The zebra is striped.")
-    cue = "zebra giraffe elephant"
-    assert [ref] == mind.refs(cue, floor=0.33)
-    missed = mind.ask(cue, floor=0.34)
-    assert ([], [ref], 0.33) == (missed.hits, [miss.candidate.ref for miss in missed.misses], round(missed.misses[0].parts.match, 2))
+    """At a hit's own evidence it comes, at a hair more it is a miss; by words, by meaning, or by both."""
+    mind.write("The zebra is striped.")
+    mind.write("auth uses OIDC with refresh rotation")
+    mind.say("The giraffe of the zoo sleeps standing.")
+    for cue in ("zebra giraffe elephant", "how do we log people in", "does the giraffe sleep?"):
+        best = mind.ask(cue, archive=True).hits[0]
+        ref = best.candidate.ref
+        assert ref in mind.refs(cue, archive=True, floor=best.evidence)
+        missed = mind.ask(cue, archive=True, floor=best.evidence + 0.001)
+        assert ref not in [hit.candidate.ref for hit in missed.hits]
+        assert ref in [miss.candidate.ref for miss in missed.misses]
 
 
 def test_tier_and_kinds_narrow_the_answer(mind: Mind) -> None:
@@ -193,13 +198,13 @@ def test_a_prompt_and_its_answer_come_as_one_and_once(mind: Mind) -> None:
 
 
 def test_the_stronger_fresher_and_more_cited_of_two_comes_first(mind: Mind) -> None:
-    """Words being equal."""
-    plain = mind.write("zebra one")
-    strong = mind.write("zebra two", strength=2.0)
-    cited = mind.write("zebra six")
+    """Words and meaning being equal."""
+    plain = mind.write("a zebra, striped")
+    strong = mind.write("a zebra: striped", strength=2.0)
+    cited = mind.write("a zebra; striped")
     for _ in range(5):
         memories.reinforce(mind.store, cited, NOW, factor=1.0)
-    old = mind.write("zebra ten", now=NOW - 90 * DAY)
+    old = mind.write("a zebra (striped)", now=NOW - 90 * DAY)
     assert [strong, cited, plain, old] == mind.refs("zebra")
 
 

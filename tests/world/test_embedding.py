@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
 import threading
@@ -31,6 +31,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ollama]:
     """A stand-in that is well, and that the settings name."""
     with Ollama() as running:
         monkeypatch.setenv("TENON_EMBED_URL", running.url)
+        monkeypatch.delenv("TENON_EMBED_OLLAMA")
         yield running
 
 
@@ -39,6 +40,12 @@ def store() -> Iterator[Store]:
     """An empty store of the default agent."""
     with db.open_store(paths.store_path("default")) as opened:
         yield opened
+
+
+def said(values: dict[str, str]) -> None:
+    """The file of settings says that."""
+    paths.make_private(paths.home())
+    Path(paths.settings_path()).write_text(json.dumps(values), encoding="utf-8")
 
 
 def write(store: Store, *texts: str) -> list[str]:
@@ -291,18 +298,34 @@ def test_without_a_ready_model_nothing_of_networks_is_imported(store: Store) -> 
 
 def test_another_machine_is_asked_only_when_the_user_said_so(server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
     """And never while it is in doubt what the user said."""
-    monkeypatch.setenv("TENON_EMBED_URL", "http://gpu.example:11434")
+    monkeypatch.delenv("TENON_EMBED_URL")
+    said({"embed.url": "http://gpu.example:11434"})
     assert not embedding.may_ask(settings.load())
-    monkeypatch.setenv("TENON_EMBED_OLLAMA", "on")
+    said({"embed.url": "http://gpu.example:11434", "embed.ollama": "on"})
     assert embedding.may_ask(settings.load())
-    monkeypatch.setenv("TENON_EMBED_URL", server.url)
     monkeypatch.setenv("TENON_EMBED_OLLAMA", "off")
     assert not embedding.may_ask(settings.load())
     monkeypatch.delenv("TENON_EMBED_OLLAMA")
+    monkeypatch.setenv("TENON_EMBED_URL", server.url)
+    said({})
     assert embedding.may_ask(settings.load())
-    os.makedirs(paths.home(), exist_ok=True)
     Path(paths.settings_path()).write_text("{", encoding="utf-8")
     assert not embedding.may_ask(settings.load())
+
+
+def test_a_project_cannot_have_texts_sent_away(server: Ollama, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both variables from the environment, as a trusted project's settings can set them; whoever agreed to one address did not agree to another."""
+    write(store, "the gateway listens on 8443")
+    work(store)
+    url = server.url
+    monkeypatch.setenv("TENON_EMBED_OLLAMA", "on")
+    monkeypatch.setenv("TENON_EMBED_URL", "http://collector.example:11434")
+    chosen = settings.load()
+    assert ("http://127.0.0.1:11434", "auto") == (chosen.text("embed.url"), chosen.text("embed.ollama"))
+    said({"embed.url": url, "embed.ollama": "on"})
+    before = len(server.requests)
+    assert embedding.for_query(store, "gateway", settings.load(), 5, NOW) is not None
+    assert (url, before + 1) == (settings.load().text("embed.url"), len(server.requests))
 
 
 def test_secrets_do_not_go_to_another_machine() -> None:
@@ -343,7 +366,7 @@ def test_a_background_turn_is_quiet_where_nobody_wants_ollama(server: Ollama, st
     write(store, "x")
     server.fault = "html"
     backlog.once(lambda: False)
-    monkeypatch.setenv("TENON_EMBED_OLLAMA", "on")
+    said({"embed.ollama": "on"})
     with pytest.raises(Unavailable):
         backlog.once(lambda: False)
     monkeypatch.setenv("TENON_DISABLE", "1")

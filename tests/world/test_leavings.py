@@ -16,6 +16,7 @@ OURS = (
     "install.json.{}",
     "proxy.json.{}",
     "deleted.json.{}",
+    "interpreter.json.{}",
     "guard.py.{}",
     "settings.json.{}.new",
     "proxy-direct.tenon-guard-{}",

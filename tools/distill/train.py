@@ -1,6 +1,6 @@
 """The student: one vector per token, so that the mean of a text's vectors lies where the teacher's vector of the text does.
 
-    python tools/distill/train.py MODEL OUT rows.npz [--epochs 8 ...]     # OUT holds texts.tsv, pairs.tsv and teacher.npy
+    python tools/distill/train.py MODEL OUT rows.npz [--epochs 6 ...]     # OUT holds texts.tsv, pairs.tsv and teacher.npy
 
 Three losses are added up: one minus the cosine to the teacher's vector (projected on its first 128 principal
 directions), the divergence of the similarities within a batch from the teacher's, and the contrast of our own
@@ -49,9 +49,9 @@ def arguments() -> argparse.Namespace:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("model", "out", "rows"):
         ask.add_argument(name)
-    for name, usual in (("epochs", 8), ("batch", 512), ("dims", 128), ("added", ADDED), ("seed", 0)):
+    for name, usual in (("epochs", 6), ("batch", 512), ("dims", 128), ("added", ADDED), ("seed", 0)):
         ask.add_argument(f"--{name}", type=int, default=usual)
-    for name, usual in (("rate", 3e-3), ("relation", 1.0), ("contrast", 0.1), ("talk", 0.1), ("terms", 0.1), ("drop", 0.0), ("sif", 1e-3), ("lower", 0.3)):
+    for name, usual in (("rate", 3e-3), ("relation", 1.0), ("contrast", 0.2), ("talk", 0.1), ("terms", 0.2), ("drop", 0.0), ("sif", 1e-3), ("lower", 0.3)):
         ask.add_argument(f"--{name}", type=float, default=usual)
     return ask.parse_args()
 

@@ -19,8 +19,8 @@ KNOWN: dict[str, tuple[object, str]] = {
     "recall.archive": (True, "let past exchanges answer, not only memories"),
     "recall.ranking": ("fused", "how hits are ranked: by words and meaning together (fused), or by backant-memory's formula (classic)"),
     "embed.model": ("qwen3-embedding:0.6b", "the Ollama model that recall asks beside the built-in table, when Ollama has it; none is ever pulled"),
-    "embed.ollama": ("auto", "ask Ollama: only if embed.url is this machine (auto), also on another one, where texts then go (on), never (off)"),
-    "embed.url": ("http://127.0.0.1:11434", "where Ollama answers"),
+    "embed.ollama": ("auto", "ask Ollama: only if embed.url is this machine (auto), also on another one, where texts then go (on; in settings.json only), never (off)"),
+    "embed.url": ("http://127.0.0.1:11434", "where Ollama answers; another machine only in settings.json"),
     "archive.enabled": (True, "keep every turn of every session"),
     "archive.exclude": ([], "folders whose sessions are neither kept nor recalled"),
     "upstream": ("", "where the proxy sends requests (empty: the Messages API's own address)"),
@@ -97,8 +97,14 @@ def load() -> Settings:
     chosen = values["archive.exclude"]
     for name in KNOWN:
         raw = os.environ.get(variable(name))
-        if raw:
-            _take(name, _typed(raw, KNOWN[name][0]), variable(name), values, origin, problems)
+        if not raw:
+            continue
+        value = _typed(raw, True if _is_switch(name) else KNOWN[name][0])
+        wanted = _near(name, value)
+        if wanted:
+            problems.append(f"{variable(name)}: '{name}' must be {wanted}; texts are sent to another machine by settings.json alone")
+        else:
+            _take(name, value, variable(name), values, origin, problems)
     excluded = values["archive.exclude"]
     if isinstance(chosen, list) and isinstance(excluded, list) and excluded is not chosen:
         values["archive.exclude"] = [*chosen, *excluded]  # the environment can add to what is excluded, not take away
@@ -130,6 +136,31 @@ def allowed(name: str, value: object, port: float = 0) -> str:
     if name == "embed.url":
         return "" if str(value).strip() and not _address(str(value).strip(), 0) else "an address like http://127.0.0.1:11434"
     return _address(str(value).strip(), port) if name == "upstream" else ""
+
+
+def _near(name: str, value: object) -> str:
+    """What a value from the environment must be that would let texts leave the machine, «» for any other: a project can set variables too."""
+    if name == "embed.ollama":
+        return "auto or off" if value in (True, "on") else ""
+    return "an address of this machine like http://127.0.0.1:11434" if name == "embed.url" and not is_own(str(value)) else ""
+
+
+def is_own(url: str) -> bool:
+    """Whether the address is one of this machine and nothing in it could be read in another way: no name, no query, no letters beyond ASCII."""
+    scheme, _, rest = url.strip().partition("://")
+    place = rest.partition("/")[0].lower()
+    if scheme.lower() not in ("http", "https") or not rest.isascii() or not rest.isprintable() or set(rest) & set(" \\@?#"):
+        return False
+    host = "[::1]" if place.startswith("[::1]") else place.partition(":")[0]
+    port = place[len(host) :]
+    parts = host.split(".")
+    loop = len(parts) == 4 and parts[0] == "127" and all(part.isdigit() and len(part) < 4 and int(part) < 256 for part in parts)
+    return (loop or host in OWN_HOSTS) and (not port or (port[0] == ":" and port[1:].isdigit()))
+
+
+def _is_switch(name: str) -> bool:
+    """Whether the setting is on, off, or something between."""
+    return {"on", "off"} <= set(CHOICES.get(name, ()))
 
 
 def _is_model(name: str) -> bool:
@@ -171,7 +202,7 @@ def _take(name: str, value: object, where: str, values: dict[str, object], origi
     default = KNOWN[name][0]
     if isinstance(default, bool) and isinstance(value, str):
         value = _typed(value, default)
-    if isinstance(value, bool) and {"on", "off"} <= set(CHOICES.get(name, ())):
+    if isinstance(value, bool) and _is_switch(name):
         value = "on" if value else "off"
     fits = (
         isinstance(value, bool)
@@ -187,20 +218,22 @@ def _take(name: str, value: object, where: str, values: dict[str, object], origi
     if wanted and name == "upstream":  # it stays: what is meant for another place must not go to the usual one
         problems.append(f"{where}: 'upstream' must be {wanted}; the proxy does not start with it")
     elif wanted:
-        used = _nearest(name, value, default)
+        used = _nearest(name, value, values[name])
         told = "" if name == "embed.url" else f", not {value!r}"  # a password may be in it
         problems.append(f"{where}: '{name}' must be {wanted}{told}; {used} is used")
+        if used is values[name]:
+            return
         value = used
     values[name] = value
     origin[name] = where
 
 
-def _nearest(name: str, value: object, default: object) -> object:
-    """What is used in the place of a value that may not be: the limit that it passed, else the default."""
+def _nearest(name: str, value: object, before: object) -> object:
+    """What is used in the place of a value that may not be: the limit that it passed, else what held before."""
     if name == "proxy.port" or not isinstance(value, (int, float)):
-        return default
+        return before
     least, most = limits(name)
-    return least if value < least else most if value > most else default
+    return least if value < least else most if value > most else before
 
 
 def _address(url: str, port: float) -> str:

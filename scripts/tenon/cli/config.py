@@ -29,6 +29,7 @@ tenon config --unset inject.hits          back to the default
 WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 AT_START = {"proxy.port", "upstream"}  # the proxy reads them when it starts, all others with each request
+ADDRESSES = {"upstream", "embed.url"}  # a password may be in one that is refused
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +95,7 @@ def _typed(name: str, given: list[str]) -> object:
     raw = raw.strip()
     wanted = settings.allowed(name, raw, settings.load().number("proxy.port"))
     if wanted:
-        raise TenonError(f"{name} must be {wanted}" + ("" if name == "upstream" else f", not '{raw}'"))  # a password may be in it
+        raise TenonError(f"{name} must be {wanted}" + ("" if name in ADDRESSES else f", not '{raw}'"))
     return paths.agent_name(raw) if name == "agent" else raw
 
 

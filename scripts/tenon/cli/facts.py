@@ -17,7 +17,7 @@ from tenon.cli import embed, standing
 from tenon.cli.importing import planned
 from tenon.digest import projects
 from tenon.store import db, feeds, figures, health, migrate, places
-from tenon.world import base_url, claude_settings, launcher, leavings, machine, modes, record
+from tenon.world import base_url, claude_settings, interpreter, launcher, leavings, machine, modes, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Stored:
     chain_checked: int = 0
     chain_wrong: list[int] = field(default_factory=list)
     chain_unlinked: int = 0
+    vectors: health.Vectors | None = None
     changed: list[Changed] = field(default_factory=list)
     pragmas: dict[str, str] = field(default_factory=dict)
     unfinished: str = ""
@@ -137,6 +138,7 @@ class Facts:
     excluded: str = ""  # the folder, when archive.exclude names it or one above
     proxy: standing.Standing | None = None
     embedding: embed.State | None = None
+    interpreter: list[interpreter.Finding] = field(default_factory=list)
 
 
 def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, deep: bool = False) -> Facts:
@@ -169,6 +171,7 @@ def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, 
         excluded=folder if paths.lies_in(folder, settled.names("archive.exclude")) else "",
         proxy=standing.look(here, agent),
         embedding=embed.look(stored.path, settled, now) if not stored.damaged else None,
+        interpreter=interpreter.findings(here),
     )
 
 
@@ -227,6 +230,7 @@ def _read(store: Store, found: Stored, *, deep: bool) -> None:
     if chain.wrong:
         kept = {projects.session_of(path): path for path in reversed(health.transcripts(store)) if not projects.thread_of(path) and os.path.exists(path)}
         found.changed = [Changed(name, turns, kept.get(name, "")) for name, turns in health.sessions_of(store, chain.wrong).items()]
+    found.vectors = health.check_vectors(store)
 
 
 def _write(found: Stored, folder: str, now: float) -> None:

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from tenon.store.search import Candidate
     from tenon.store.vectors import Model
 
-DEPTH = 60  # candidates of each kind by their words, and as many by their meaning
-SHORTLIST = 400  # rows whose signs agree best, which are compared by their full codes
+DEPTH = 50  # candidates of each kind by their words
+MEANING = 30  # and by their meaning alone
+SHORTLIST = 200  # rows whose signs agree best, which are compared by their full codes
 READ = 24  # candidates of each kind that are read
 MEANT = 0.2  # a text that shares no word with the cue answers nothing below this cosine, whatever the floor
 LABEL = 40  # characters in front of a colon that may name who speaks
@@ -220,7 +221,7 @@ class _Look:
             near = vectors.nearest(self.store, model, kind, unit, self.scope, SHORTLIST)
             self.among[kind] = vectors.among(self.store, model, kind, self.scope)
             cosines = vectors.cosines(self.store, model, kind, unit, list({*known, *more, *near}))
-            more += sorted([row for row in near if row in cosines and row not in known], key=lambda row: (-cosines[row], row))[:DEPTH]
+            more += sorted([row for row in near if row in cosines and row not in known], key=lambda row: (-cosines[row], row))[:MEANING]
         if more:
             found = found + others(more)
         top = max([candidate.bm25 for candidate in found], default=0.0)

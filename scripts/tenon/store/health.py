@@ -53,13 +53,17 @@ class Chain:
 
 
 class Vectors:
-    """What the check of the vectors found: those of nothing that could surface, texts (of the first 2,000) that should have one, blocks that do not agree."""
+    """What the check of the vectors found: those of nothing that could surface, texts (of the first 2,000) that should have one, blocks that do not agree.
 
-    __slots__ = ("stray", "missing", "blocks")
+    `lost` are those of the missing ones that nobody will embed unless everything is made anew; the others come by themselves.
+    """
 
-    def __init__(self, stray: int, missing: int, blocks: int) -> None:
+    __slots__ = ("stray", "missing", "lost", "blocks")
+
+    def __init__(self, stray: int, missing: int, blocks: int, lost: int = 0) -> None:
         self.stray = stray
         self.missing = missing
+        self.lost = lost
         self.blocks = blocks
 
 
@@ -117,14 +121,16 @@ def check_vectors(store: Store) -> Vectors:
         sound = dims is not None and len(rows) == 4 * count and signs == blocks.width(dims) * count
         listed = [row for row in blocks.numbers(rows) if row] if sound else []
         uneven += not sound or len(listed) != len(living) or set(listed) != living
-    return Vectors(sum(int(store.value(query)) for query in STRAY), _without_vector(store), uneven + len(held))
+    missing = _without_vector(store)
+    return Vectors(sum(int(store.value(query)) for query in STRAY), len(missing), uneven + len(held), sum(missing))
 
 
-def _without_vector(store: Store) -> int:
+def _without_vector(store: Store) -> list[bool]:
+    """Of each text that should have a vector and has none, whether it was passed over."""
     from tenon.vectors.table import shared
 
     table = shared()
-    return 0 if table is None else sum(table.embed(text) is not None for text in vectors.bare(store, table.name, BARE))
+    return [] if table is None else [passed for passed, text in vectors.bare(store, table.name, BARE) if table.embed(text) is not None]
 
 
 def check_chain(store: Store, most: int | None, within_s: float) -> Chain:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 COMMON = 2000  # rows with a word are counted up to here
-ENOUGH = 2500  # rows that the rarest words of a cue may choose between them
+ENOUGH = 1000  # rows that the rarest words of a cue may choose between them
+MOST = 5000  # rows that even the rarest of them may choose; where it has more, the newest
 WIDE = 500  # rows with a word up to which it chooses by what stands around a row too: that is in several times as many
 RANKING = 60_000  # rows of the words that only rank, all in all
 SAMPLE = 4096  # newest rows in which a common word is counted, for how common it is
@@ -126,9 +127,9 @@ def query(words: Sequence[str], found: dict[str, int]) -> str:
 
 
 def oldest(size: int, found: dict[str, int]) -> int:
-    """After which row to look, so that the rarest word has not many more than ENOUGH there; 0 unless all words are common."""
+    """After which row to look, so that the rarest word has not many more than MOST there; 0 unless all words are common."""
     rarest = min(filter(None, found.values()), default=0)
-    return max(0, size - size * ENOUGH // rarest) if rarest > ENOUGH else 0
+    return max(0, size - size * MOST // rarest) if rarest > MOST else 0
 
 
 def _count(store: Store, table: str, word: str, size: int) -> int:

@@ -48,12 +48,12 @@ def bring_up(con: sqlite.Connection, path: str) -> None:
 
 
 def _index_again(con: sqlite.Connection, path: str) -> None:
-    """Fills the text indexes and the built-in table's vectors from what is stored."""
+    """Fills the text indexes from what is stored; vectors take five times as long and follow in the background (world/backlog.py)."""
     if con.execute(ANYTHING).fetchone()[0]:
         from tenon.store import reindex
         from tenon.store.db import Store
 
-        reindex.rebuild(Store(con, path, True))
+        reindex.rebuild(Store(con, path, True), embed=False)
 
 
 AFTER = {3: _index_again}  # what follows the statements of a file

@@ -27,11 +27,11 @@ TURNS = f"SELECT {COLUMNS} FROM turn t ORDER BY t.session, t.id"
 COUNT = "SELECT (SELECT count(*) FROM memory) + (SELECT count(*) FROM turn)"
 
 
-def rebuild(store: Store, progress: Callable[[int, int], None] | None = None) -> None:
+def rebuild(store: Store, progress: Callable[[int, int], None] | None = None, *, embed: bool = True) -> None:
     """Empties both text indexes and all vectors and fills them from the stored content, whole or not at all.
 
     `progress` is told now and then how many memories and turns are done, and how many there are. Models other than the
-    built-in table find everything missing afterwards.
+    built-in table find everything missing afterwards, and without `embed` that one does so too.
     """
     with store.transaction():
         for table in TABLES:
@@ -49,7 +49,8 @@ def rebuild(store: Store, progress: Callable[[int, int], None] | None = None) ->
             batch: list[Item] = []
             for items in things:
                 for item in items:
-                    batch.append(item)
+                    if embed:
+                        batch.append(item)
                     if len(batch) >= archive.AT_ONCE:
                         vectors.add(store, kind, batch)
                         batch = []

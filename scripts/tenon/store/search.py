@@ -16,22 +16,24 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 MEMORIES = (
-    "SELECT m.id, m.ref, m.tier, m.kind, m.text, m.source, m.strength, m.decayed, m.reinforced, m.citations, m.created, f.rank "
-    "FROM memory_fts f JOIN memory m ON m.id = f.rowid WHERE memory_fts MATCH ? AND f.rowid > ? AND m.status = 'live' {more} ORDER BY f.rank LIMIT ?"
+    "SELECT m.id, m.ref, m.tier, m.kind, m.text, m.source, m.strength, m.decayed, m.reinforced, m.citations, m.created, f.score "
+    "FROM (SELECT rowid AS id, bm25(memory_fts, 1.0, 0.4) AS score FROM memory_fts WHERE memory_fts MATCH ? AND rowid > ? ORDER BY score LIMIT ?) f "
+    "CROSS JOIN memory m ON m.id = f.id WHERE m.status = 'live' {more} ORDER BY f.score LIMIT ?"
 )
 MEMORIES_BY_ROW = (
     "SELECT m.id, m.ref, m.tier, m.kind, m.text, m.source, m.strength, m.decayed, m.reinforced, m.citations, m.created, 0.0 "
     "FROM memory m WHERE m.id IN ({rows}) AND m.status = 'live' {more}"
 )
 PASSAGES = (
-    "SELECT t.id, t.kind, t.at, t.session, t.content, p.first, p.last, f.rank, t.source, p.id "
-    "FROM turn_fts f JOIN passage p ON p.id = f.rowid JOIN turn t ON t.id = p.turn "
-    "WHERE turn_fts MATCH ? AND f.rowid > ? AND t.forgotten IS NULL {more} ORDER BY f.rank LIMIT ?"
+    "SELECT t.id, t.kind, t.at, t.session, t.content, p.first, p.last, f.score, t.source, p.id "
+    "FROM (SELECT rowid AS id, bm25(turn_fts, 1.0, 0.4) AS score FROM turn_fts WHERE turn_fts MATCH ? AND rowid > ? ORDER BY score LIMIT ?) f "
+    "CROSS JOIN passage p ON p.id = f.id CROSS JOIN turn t ON t.id = p.turn WHERE t.forgotten IS NULL {more} ORDER BY f.score LIMIT ?"
 )
 PASSAGES_BY_ROW = (
     "SELECT t.id, t.kind, t.at, t.session, t.content, p.first, p.last, 0.0, t.source, p.id "
     "FROM passage p CROSS JOIN turn t ON t.id = p.turn WHERE p.id IN ({rows}) AND t.forgotten IS NULL {more}"
 )
+DEEPER = 5  # times as many as are wanted come from the index, as some of them are not of the scope
 AT_ONCE = 500  # rows that are looked up by one query
 SESSION = "SELECT id FROM session WHERE name = ?"
 NEAR = "FROM turn WHERE session = ? AND thread = (SELECT thread FROM turn WHERE id = ?) AND forgotten IS NULL"
@@ -90,7 +92,7 @@ def memories(
     if not match:
         return [], size, found
     more, values = _of_memories(scope, tier, kinds, without)
-    rows = store.rows(MEMORIES.format(more=more), (match, index.oldest(size, found), *values, limit))
+    rows = _ranked(store, MEMORIES.format(more=more), match, index.oldest(size, found), values, limit, sum(found.values()))
     return [_memory(row) for row in rows], size, found
 
 
@@ -106,7 +108,8 @@ def turns(
     if not match:
         return [], size, found
     more, values = _of_turns(store, scope, kinds, not_session, threads)
-    return _turns(store.each(PASSAGES.format(more=more), (match, index.oldest(size, found), *values, limit))), size, found
+    rows = _ranked(store, PASSAGES.format(more=more), match, index.oldest(size, found), values, limit, sum(found.values()))
+    return _turns(rows), size, found
 
 
 def by_rows(
@@ -145,6 +148,16 @@ def pair(store: Store, turn: Candidate) -> None:
     row = store.one(REPLY if turn.kind == "prompt" else PROMPT, (turn.session, turn.rowid, turn.rowid))
     if row is not None and (turn.kind, row[1]) != ("prompt", "prompt"):  # else the next thing said was a prompt again
         turn.other_ref, turn.other_text = f"t{row[0]}", passages.searchable(_blocks(row[2]))
+
+
+def _ranked(store: Store, sql: str, match: str, after: int, values: Sequence[object], limit: int, matching: int) -> list[tuple[Any, ...]]:
+    """The best rows; the index is asked for all of its own only where too few of its best ones are wanted."""
+    rows: list[tuple[Any, ...]] = []
+    for most in (DEEPER * limit, -1):
+        rows = store.rows(sql, (match, after, most, *values, limit))
+        if len(rows) >= limit or matching <= most:
+            break
+    return rows
 
 
 def _of_memories(scope: Sequence[int] | None, tier: str, kinds: Sequence[str], without: Sequence[str]) -> tuple[str, list[object]]:

@@ -258,12 +258,13 @@ def missing(store: Store, model: Model, limit: int) -> list[tuple[int, int, int 
     return found
 
 
-def bare(store: Store, name: str, limit: int) -> list[str]:
-    """At most so many texts that the model of that name has no vector of, wherever its watermark is: some it may have passed over."""
+def bare(store: Store, name: str, limit: int) -> list[tuple[bool, str]]:
+    """At most so many texts that the model of that name has no vector of, and of each whether `missing` will not name it any more."""
     model = named(store, name)
-    found: list[str] = []
+    found: list[tuple[bool, str]] = []
     for kind in (MEMORY, PASSAGE):
-        found += [text for _, _, _, text in _bare(store, model.id if model else 0, kind, 0, limit - len(found))]
+        mark = _watermark(store, model, kind) if model else 0
+        found += [(row <= mark, text) for _, row, _, text in _bare(store, model.id if model else 0, kind, 0, limit - len(found))]
     return found
 
 

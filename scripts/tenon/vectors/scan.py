@@ -130,7 +130,7 @@ def _added(tables: list[bytes], size: int, sealed: list[tuple[int, bytes]], rows
 def _best(scores: bytes, wanted: int) -> list[int]:
     """The places of the highest scores in order of place: all down to the score of the `wanted`th, of equals there as many as make it twice as many."""
     size = len(scores)
-    sample = sorted(scores[:: max(1, size // 4096)], reverse=True)
+    sample = sorted(scores[:: max(1, size // 1024)], reverse=True)
     floor = sample[min(len(sample) - 1, len(sample) * wanted * 3 // (2 * size))]
     above, step = 256, 1  # fewer than wanted have that score or more
     while True:

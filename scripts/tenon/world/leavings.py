@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PID = r"(\d{1,7})"  # a date, as in somebody's own copy, has more digits
 HOME = re.compile(
-    rf"(?:(?:proxy-on|install|proxy|deleted)\.json|guard\.py)\.{PID}|settings\.json\.{PID}\.new|proxy-direct\.tenon-guard-{PID}"
+    rf"(?:(?:proxy-on|install|proxy|deleted|interpreter)\.json|guard\.py)\.{PID}|settings\.json\.{PID}\.new|proxy-direct\.tenon-guard-{PID}"
 )  # fmt: skip
 LAUNCHER = re.compile(rf"tenon\.{PID}")
 OLD_S = 3600.0  # where a process cannot be asked for; a write takes milliseconds

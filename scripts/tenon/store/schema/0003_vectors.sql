@@ -32,6 +32,8 @@ CREATE TABLE block (                                 -- sign bits of many vector
 );
 CREATE INDEX block_by_place ON block (model, kind, repository, sealed);
 
+CREATE INDEX turn_by_talk ON turn (session, thread, id) WHERE kind IN ('prompt', 'reply');  -- what was said beside a turn
+CREATE INDEX memory_by_time ON memory (created);
 CREATE INDEX memory_revised ON memory (repository) WHERE revision > 1;  -- whose id speaks of an earlier text
 
 -- Filled anew from what is stored, in the same transaction: see store/migrate.py.
