@@ -100,7 +100,7 @@ def worth_a_look(prompt: str, shortest: int) -> bool:
 
 def _open(path: str) -> Store:
     try:
-        return db.open_store(path, create=False, busy_s=BUSY_S)
+        return db.open_store(path, create=False, busy_s=BUSY_S, upgrade=False)
     except TenonError:
         # Read-only disk or folder: what is remembered can still be told.
         return db.open_reader(path, busy_s=BUSY_S)

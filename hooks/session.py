@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from hooks import where
+from hooks import door, where
 from hooks.door import Answer
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 BUSY_MS = 800  # for each write: while another process holds the store the briefing must still be out in time
+UPGRADE_S = 13.0  # for a large store of an older schema; Claude Code gives this event fifteen seconds
 CATCH_UP_S = 0.35  # of leftovers of earlier sessions; the rest is read at the next start, or by `tenon import`
 
 
@@ -70,6 +71,8 @@ def _informed(event: dict[str, Any]) -> Answer | None:
             with db.open_store(path) as store:
                 conversations.leave_alone(store, where.session(event), "excluded folder", now)
         return None
+    if db.is_behind(path):
+        door.allow(UPGRADE_S)
     try:
         store = db.open_store(path)
     except TenonError as error:

@@ -134,12 +134,13 @@ def test_the_environment_cannot_send_texts_to_another_machine(monkeypatch: pytes
     monkeypatch.setenv("TENON_EMBED_OLLAMA", "on")
     monkeypatch.setenv("TENON_EMBED_URL", "http://gpu.example:11434")
     chosen = settings.load()
-    assert (("auto", "default"), ("http://127.0.0.1:11434", "default")) == tuple((chosen.text(name), chosen.origin[name]) for name in ("embed.ollama", "embed.url"))
+    names = ("embed.ollama", "embed.url")
+    assert [("auto", "default"), ("http://127.0.0.1:11434", "default")] == [(chosen.text(name), chosen.origin[name]) for name in names]
     assert "TENON_EMBED_OLLAMA: 'embed.ollama' must be auto or off; texts are sent to another machine by settings.json alone" in chosen.problem
     assert "TENON_EMBED_URL: 'embed.url' must be an address of this machine" in chosen.problem
     put({"embed.ollama": "on", "embed.url": "https://gpu.example"})
     chosen = settings.load()
-    assert (("on", "settings.json"), ("https://gpu.example", "settings.json")) == tuple((chosen.text(name), chosen.origin[name]) for name in ("embed.ollama", "embed.url"))
+    assert [("on", "settings.json"), ("https://gpu.example", "settings.json")] == [(chosen.text(name), chosen.origin[name]) for name in names]
     monkeypatch.delenv("TENON_EMBED_OLLAMA")
     monkeypatch.delenv("TENON_EMBED_URL")
     assert "" == settings.load().problem

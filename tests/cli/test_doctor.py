@@ -18,7 +18,8 @@ from tenon.base import paths
 from tenon.cli import doctor, facts, statusline
 from tenon.cli.doctor import Check
 from tenon.cli.facts import Changed, ClaudeCode, Facts, Faults, Stored, Waiting
-from tenon.store import conversations, db, memories, places
+from tenon.store import conversations, db, health, memories, places, reindex, vectors
+from tenon.world import interpreter
 from tenon.world.python import Found
 from tests.cli.conftest import DOOR, Tenon
 
@@ -62,6 +63,10 @@ def test_a_healthy_machine_has_nothing_to_mend() -> None:
         ("store", "fail", "tenon doctor --fix", replace(WELL, store=replace(STORE, problem="x is damaged (malformed)"))),
         ("store", "fail", "update the plugin", replace(WELL, store=replace(STORE, problem="x was written by a newer Tenon"))),
         ("indexes", "fail", "tenon doctor --fix", replace(WELL, store=replace(STORE, indexes={"turn_fts": "malformed"}))),
+        ("vectors", "fail", "tenon doctor --fix", replace(WELL, store=replace(STORE, vectors=health.Vectors(2, 0, 0)))),
+        ("vectors", "fail", "tenon doctor --fix", replace(WELL, store=replace(STORE, vectors=health.Vectors(0, 3, 0, lost=1)))),
+        ("vectors", "fail", "tenon doctor --fix", replace(WELL, store=replace(STORE, vectors=health.Vectors(0, 0, 1)))),
+        ("interpreter", "warn", "tenon install", replace(WELL, interpreter=[("interpreter", "warn", "/opt/py is not there any more", "tenon install")])),
         ("archive", "fail", "tenon forget t7 (", replace(WELL, store=replace(STORE, chain_wrong=[7], changed=[Changed("s1", [7], "")]))),
         ("archive", "fail", "tenon --agent fresh import /t/s1.jsonl", replace(WELL, store=replace(STORE, chain_wrong=[7], changed=[Changed("s1", [7], "/t/s1.jsonl")]))),
         ("archive", "warn", "", replace(WELL, store=replace(STORE, chain_unlinked=2))),
@@ -380,6 +385,62 @@ def test_a_broken_index_is_found_and_built_anew(tenon: Tenon) -> None:
     assert "built the text indexes anew" in after.err
     assert 0 == after.code, after.out
     assert "we deploy on Fridays" in tenon.ok("recall", "deploy Fridays").out
+
+
+def test_vectors_that_are_gone_are_found_and_made_anew(tenon: Tenon) -> None:
+    """By recall's own look at what is stored; one of a text that is gone is found too."""
+    tenon.written("we deploy on Fridays")
+    tenon.written("the gateway listens on 8443")
+    before = checked(tenon)["vectors"]
+    con = sqlite3.connect(paths_of(tenon))
+    con.execute("DELETE FROM vector WHERE row = 1")
+    con.execute("INSERT INTO vector SELECT kind, 99, model, block, codes FROM vector WHERE row = 2")
+    con.commit()
+    con.close()
+    broken = checked(tenon)["vectors"]
+    done = tenon("doctor", "--fix")
+    after = checked(tenon)["vectors"]
+
+    assert ("ok", "agree with what is stored") == (before["state"], before["said"])
+    assert ("fail", "1 of what is not there any more; 1 missing; 1 whose block disagrees") == (broken["state"], broken["said"])
+    assert (0, True) == (done.code, "anew, and the vectors with them" in done.err), done.out
+    assert before == after
+
+
+def test_vectors_that_are_behind_come_by_themselves(tenon: Tenon) -> None:
+    """As after an upgrade: that is no fault, and there is a way not to wait."""
+    tenon.written("we deploy on Fridays")
+    with db.open_store(paths_of(tenon)) as store:
+        reindex.rebuild(store, embed=False)
+    behind = tenon("doctor", "--json")
+    found = {record["check"]: record for record in behind.records}["vectors"]
+    tenon.ok("embed", "rebuild")
+
+    assert ("ok", "tenon embed rebuild (does it now)") == (found["state"], found["mend"])
+    assert "a session does it in the background" in found["said"]
+    assert ("agree with what is stored", "") == (checked(tenon)["vectors"]["said"], checked(tenon)["vectors"]["mend"])
+
+
+def test_a_store_that_no_table_has_met_is_behind(tenon: Tenon) -> None:
+    """Its model is new to the store: everything is still to be embedded."""
+    tenon.written("we deploy on Fridays")
+    with db.open_store(paths_of(tenon)) as store:
+        for model in vectors.models(store):
+            vectors.remove(store, model)
+
+    assert ("ok", True) == ((found := checked(tenon)["vectors"])["state"], "not embedded everything yet" in found["said"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="hooks.json is changed where there is a shim for sh")
+def test_an_interpreter_that_is_gone_is_named(tenon: Tenon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where the user agreed to one."""
+    before = checked(tenon)
+    monkeypatch.setenv("TENON_HOME", str(tenon.home / ".tenon"))
+    interpreter._save(paths.home(), interpreter.Wish("/opt/no such/python3", []))
+    found = checked(tenon)["interpreter"]
+
+    assert "interpreter" not in before
+    assert ("warn", "tenon install", True) == (found["state"], found["mend"], found["said"].startswith("/opt/no such/python3 is not there any more"))
 
 
 def test_a_changed_turn_is_found(tenon: Tenon) -> None:

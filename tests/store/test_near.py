@@ -177,6 +177,24 @@ def test_forgetting_leaves_the_index_that_was_never_told(store: Store, repositor
     assert more[0] in {turn for turn, _, _ in before}
 
 
+def test_what_is_forgotten_leaves_the_vectors_of_its_neighbours(store: Store, repository: int) -> None:
+    """The table's are those of a session in which it was never said; another model makes its own anew."""
+    texts = ("The gateway listens on port 8443", "The treasure of the pharaoh is buried below the old oak", "Tests are started with make")
+    turns = say(store, repository, [row(text) for text in texts])
+    other = vectors.choose(store, "follower", 4, [0, 0, 0, 0])
+    for kind, number, _, _ in vectors.missing(store, other, 10):
+        vectors.put(store, other, kind, [(number, repository, [32768, 0, 0, 0])])
+        vectors.passed(store, other, kind, number)
+    forget.forget(store, [f"t{turns[1]}"], "wish", NOW)
+    codes = "SELECT v.codes FROM vector v JOIN passage p ON p.id = v.row JOIN model m ON m.id = v.model WHERE p.turn = ? AND substr(m.name, 1, 8) = 'builtin:'"
+    kept = [store.value(codes, (turns[at],)) for at in (0, 2)]
+
+    assert [texts[0], texts[2]] == [text.partition("\f")[0] for _, _, _, text in vectors.missing(store, other, 10)]
+    assert not any("treasure" in text for _, _, _, text in vectors.missing(store, other, 10))
+    reindex.rebuild(store)
+    assert kept == [store.value(codes, (turns[at],)) for at in (0, 2)]
+
+
 def test_forgetting_a_whole_session_leaves_nothing(store: Store, repository: int) -> None:
     """Not a word."""
     say(store, repository, course(3), "gone")

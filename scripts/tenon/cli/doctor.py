@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tenon.cli.facts import Facts, Stored
     from tenon.cli.out import Out
 
-HELP = """Checks Python, SQLite, the store, its indexes and hash chain, the hooks, the transcripts and the installation, and says how to
-mend what is wrong. Looks only, unless --fix is given. Ends with 1 when a check fails."""
+HELP = """Checks Python, SQLite, the store, its indexes, vectors and hash chain, the hooks, the transcripts and the installation, and says
+how to mend what is wrong. Looks only, unless --fix is given. Ends with 1 when a check fails."""
 EXAMPLES = """
 tenon doctor
 tenon doctor --fix             also mend what can be mended safely
@@ -54,7 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
     reads(parser)
     parser.add_argument("--deep", action="store_true", help="check the hash of every archived turn, not of a sample")
-    parser.add_argument("--fix", action="store_true", help="mend what can be mended: modes, indexes, the log; a damaged store only when you agree")
+    parser.add_argument("--fix", action="store_true", help="mend what can be mended: modes, indexes, vectors, the log; a damaged store only when you agree")
     parser.add_argument("--yes", action="store_true", help="with --fix: agree to replacing a damaged store by what can be read of it")
     parser.add_argument("--clear-faults", action="store_true", help="empty the list of faults that were survived")
 
@@ -99,6 +99,7 @@ def report(found: Facts) -> list[Check]:
     """The checks that the facts answer, in order."""
     checks = [*_base(found), *_home(found), *_store(found.store, found.now)]
     checks += [*_faults(found), *_hooks(found), *_transcripts(found), *_claude(found)]
+    checks += [Check(*row) for row in found.interpreter]
     checks += [Check(*row) for row in embed.findings(found.embedding)] if found.embedding else []
     return checks + [Check(*row) for row in standing.findings(found.proxy)] if found.proxy else checks
 
@@ -155,9 +156,9 @@ def _open_up(found: Facts, out: Out) -> bool:
 def _tidy(store: Stored, out: Out) -> bool:
     try:
         with db.open_store(store.path, create=False) as opened:
-            if store.indexes:
+            if store.indexes or _disagreeing(store):
                 forget.rebuild(opened)
-                out.say("built the text indexes anew")
+                out.say("built the text indexes anew, and the vectors with them")
             if forget.checkpoint(opened) and store.log_size:
                 out.say("wrote the log into the store")
     except TenonError as error:
@@ -228,25 +229,13 @@ def _settings_mend(problem: str) -> str:
 
 def _store(store: Stored, now: float) -> list[Check]:
     if store.empty:
-        return [
-            Check(
-                "store",
-                "warn",
-                f"{store.path} is an empty file; nothing is remembered yet",
-                "tenon doctor --fix (begins it; so does the first session, or `tenon write`)",
-            )
-        ]
+        way = "tenon doctor --fix (begins it; so does the first session, or `tenon write`)"
+        return [Check("store", "warn", f"{store.path} is an empty file; nothing is remembered yet", way)]
     if not store.exists:
         return [Check("store", "ok", f"nothing is remembered yet; it will be in {store.path}")]
     if store.damaged or _is_damaged(store):
-        return [
-            Check(
-                "store",
-                "fail",
-                store.problem or f"{store.path} is damaged: {store.damaged[0]}",
-                "tenon doctor --fix (saves what can be read, keeps the damaged file)",
-            )
-        ]
+        said = store.problem or f"{store.path} is damaged: {store.damaged[0]}"
+        return [Check("store", "fail", said, "tenon doctor --fix (saves what can be read, keeps the damaged file)")]
     if store.problem:
         return [Check("store", "fail", store.problem, "update the plugin" if "newer" in store.problem else "tenon doctor --fix")]
     checks = [Check("store", "ok", f"{store.path}, {context.size(store.size)}, schema {store.schema} of {store.newest_schema}")]
@@ -264,11 +253,29 @@ def _store(store: Stored, now: float) -> list[Check]:
         checks.append(Check("indexes", "fail", "; ".join(f"{table}: {said}" for table, said in store.indexes.items()), "tenon doctor --fix"))
     else:
         checks.append(Check("indexes", "ok", "agree with what is stored"))
-    checks += _archive(store)
+    checks += [*_vectors(store), *_archive(store)]
     if store.pragmas:
         said = ", ".join(f"{name} = {value}" for name, value in store.pragmas.items())
         checks.append(Check("sqlite settings", "warn", f"unlike Tenon's: {said}", "keep the store on a local disk; other file systems have no shared memory"))
     return checks
+
+
+def _vectors(store: Stored) -> list[Check]:
+    if store.vectors is None:
+        return []
+    wrong = _disagreeing(store)
+    if wrong:
+        return [Check("vectors", "fail", "; ".join(wrong), "tenon doctor --fix (makes them anew)")]
+    if store.vectors.missing:
+        said = "the built-in table has not embedded everything yet; a session does it in the background, and the rest is found by its words meanwhile"
+        return [Check("vectors", "ok", said, "tenon embed rebuild (does it now)")]
+    return [Check("vectors", "ok", "agree with what is stored")]
+
+
+def _disagreeing(store: Stored) -> list[str]:
+    found = store.vectors
+    counts = ((found.stray, "of what is not there any more"), (found.lost, "missing"), (found.blocks, "whose block disagrees")) if found else ()
+    return [f"{count:,} {told}" for count, told in counts if count]
 
 
 def _archive(store: Stored) -> list[Check]:

@@ -22,17 +22,21 @@ _COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 
 _UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _ASKED_MODEL = frozenset("say said suggest suggested propose proposed recommend recommended answer answered tell told explain explained find found".split())
 _ASKED_USER = frozenset("say said ask asked tell told mention mentioned want wanted prefer preferred request requested".split())
+_QUESTIONS = frozenset("how what which why where when who whose whom".split())
+_OURS = frozenset("we our ours us did was were used".split())
+LONGEST_QUESTION = 40  # words
 DAY_S = 86400.0
 
 
 class Asks:
     """The hints in a cue. `window` is the time it names (first and last second, UTC), or None."""
 
-    __slots__ = ("window", "dated", "time", "number", "by", "names")
+    __slots__ = ("window", "dated", "memory", "time", "number", "by", "names")
 
     def __init__(self) -> None:
         self.window: tuple[float, float] | None = None
         self.dated: list[str] = []  # the words that may have named it
+        self.memory = False  # it asks what is remembered: how we do it, what was decided
         self.time = False
         self.number = False
         self.by = ""
@@ -47,6 +51,7 @@ def read(text: str, words: list[str], now: float) -> Asks:
     asks.window = _window(words, now)
     if asks.window is not None:
         asks.dated = [word for word in words if word in TIMES or word in _COUNTS or word[:1].isdecimal()]
+    asks.memory = _asks_back(words)
     asks.time = words[0] == "when" or _has(words, "what date") or _has(words, "which day") or _has(words, "what day") or _has(words, "how long")
     asks.number = words[0] == "how" and words[1:2] in (["many"], ["much"], ["often"], ["long"])
     asks.by = _by(words)
@@ -65,6 +70,13 @@ def tells_number(words: set[str]) -> bool:
     return not words.isdisjoint(NUMBERS) or any(word.isdecimal() for word in words)
 
 
+def _asks_back(words: list[str]) -> bool:
+    among = set(words)
+    if "remember" in among or _has(words, "last time"):
+        return True
+    return len(words) <= LONGEST_QUESTION and not _QUESTIONS.isdisjoint(words[:4]) and not _OURS.isdisjoint(among)
+
+
 def _has(words: list[str], phrase: str) -> bool:
     first, second = phrase.split()
     return any(a == first and b == second for a, b in zip(words, words[1:]))
@@ -73,7 +85,7 @@ def _has(words: list[str], phrase: str) -> bool:
 def _by(words: list[str]) -> str:
     """Whose words are wanted: «user», «assistant» or «» when that is not said."""
     for at, word in enumerate(words[:-1]):
-        if word == "did" or word == "have" or word == "had":
+        if word in ("did", "have", "had"):
             who, *rest = words[at + 1 :]
             near = rest[:3]
             if who == "you" and not _ASKED_MODEL.isdisjoint(near):

@@ -12,23 +12,27 @@ from math import exp, log10
 from tenon.store.journal import PARTS
 
 WEIGHTS = {
-    "fused": (0.15, 0.34, 0.14, 0.0, 0.03, 0.40, 0.06, 0.15, 0.12, 0.09),
+    "fused": (0.14, 0.27, 0.22, 0.0, 0.03, 0.41, 0.04, 0.14, 0.12, 0.05),
     "classic": (0.4, 0.0, 0.1, 0.05, 0.05, 0.4, 0.0, 0.0, 0.0, 0.0),
 }
 # What makes a text fit what is asked for, summed up in «fit».
 HINTS = {
     "of the time": 1.6,  # that the cue names
-    "by the named": 0.9,  # whose words are asked for
-    "tells a time": 0.8,  # asked when
-    "tells a number": 0.5,  # asked how many
-    "says much": 0.55,  # 1.0 from MUCH words on
-    "asks itself": -0.3,
+    "by the named": 1.5,  # whose words are asked for
+    "tells a time": 1.5,  # asked when
+    "tells a number": 0.9,  # asked how many
+    "says much": 1.0,  # 1.0 from MUCH words on
+    "asks itself": -0.7,
 }
 MUCH = 40  # words
 RECENCY_DAYS = 30.0
 MOST_CITATIONS = 5
 ENOUGH = 0.34  # evidence that a hit answers the cue: the floor unless the user sets another
-ALONE, PER_TENFOLD = 0.38, 0.06  # the cosine that is as much, among one text; among ten times as many, one is nearer by chance
+TOGETHER = 0.92  # match and cosine that are as much, where the match is at least SOME
+SOME = 0.3
+ALONE, ASKED = 0.52, 0.14  # the cosine that is as much by itself, among one text; and where the cue asks what is remembered
+PER_TENFOLD = 0.06  # among ten times as many texts one is so much nearer by chance
+BY_LINK = 0.6  # so much of a memory's evidence goes along an approved edge
 NARROW = 0.3  # cosines closer together than this are not spread further apart
 
 
@@ -94,13 +98,21 @@ def score(parts: Parts, ranking: str = "fused") -> float:
     return known + f * parts.likeness + g * parts.session + h * parts.fit + i * parts.linked + j * parts.newer
 
 
-def evidence(match: float, cosine: float | None, among: int) -> float:
-    """How surely a text answers the cue, 0 to 1: by the words that they share or by what they mean, whichever says more; held against the floor.
+def evidence(match: float, cosine: float | None, among: int, *, asked: bool) -> float:
+    """How surely a text answers the cue, 0 to 1, by the words that they share and by what they mean; held against the floor.
 
-    `among` is how many texts the cosine was looked for among. Unrelated prompts were asked of 50 to 20,000 texts: the best cosine that
-    comes by chance grows by 0.06 with every tenfold of them.
+    `among` is how many texts the cosine was looked for among; `asked` says that the cue asks what is remembered, and is no task or question of
+    the world at large. Calibrated on prompts that a coding agent gets all day, of which one in twenty may get something, and on the
+    development half of the scripted sessions: see tests/recall/calibration.py and bench/coding.py.
     """
     if cosine is None:
         return match
-    chance = min(0.9, ALONE + PER_TENFOLD * log10(max(1, among)))
-    return max(match, 1.0 - (1.0 - cosine) / (1.0 - chance) * (1.0 - ENOUGH))
+    chance = PER_TENFOLD * log10(max(1, among))
+    both = ENOUGH * (match + cosine) / TOGETHER if match >= SOME else 0.0
+    found = max(both, _surely(cosine, ALONE + chance), 0.0)
+    return min(1.0, max(found, match, _surely(cosine, ASKED + chance)) if asked else found)
+
+
+def _surely(cosine: float, enough: float) -> float:
+    """The evidence of a cosine alone: ENOUGH at `enough`, 1 at 1."""
+    return 1.0 - (1.0 - cosine) / max(0.1, 1.0 - enough) * (1.0 - ENOUGH)

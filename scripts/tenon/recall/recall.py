@@ -109,7 +109,7 @@ def recall(
     misses: list[Hit] = []
     told = set(seen)
     for hit in ranked:
-        meant = bool(hit.words) or (hit.parts.cosine or 0.0) >= MEANT
+        meant = bool(hit.words) or hit.parts.linked > 0.0 or (hit.parts.cosine or 0.0) >= MEANT
         wanted = meant and hit.evidence >= floor and len(hits) < k
         if wanted:
             search.pair(store, hit.candidate)
@@ -163,6 +163,7 @@ class _Look:
         self.asks: Asks = hints.read(cue, all_words(cue), now)
         self.hits: list[tuple[Hit, cues.Cue]] = []
         self.among = [0, 0]  # memories and passages that the cue's vector was looked for among
+        self.named: Callable[[list[int]], list[Candidate]] | None = None  # memories by their rows, narrowed as asked
 
     def memories(self, *, tier: str, kinds: Sequence[str], without: Sequence[str]) -> None:
         """Adds the memories that share words with the cue or mean the like."""
@@ -171,6 +172,7 @@ class _Look:
         def others(numbers: list[int]) -> list[Candidate]:
             return search.by_rows(self.store, vectors.MEMORY, numbers, self.scope, tier=tier, kinds=kinds, without=without)
 
+        self.named = others
         window = self.asks.window
         dated = nearby.memories_within(self.store, window, self.scope, DEPTH) if window else []
         self._add(vectors.MEMORY, found, others, dated, cues.rarer(self.asked, size, rows))
@@ -209,7 +211,26 @@ class _Look:
             hit.parts.newer = (hit.candidate.at - first) / (last - first) if last > first else 1.0
             hit.parts.liken(least, most, self.ranking)
             hit.score = rank.score(hit.parts, self.ranking)
-        return sorted([hit for hit, _ in best], key=lambda hit: (-hit.score, hit.candidate.ref))
+        read = sorted([hit for hit, _ in best], key=lambda hit: (-hit.score, hit.candidate.ref))
+        return sorted(self._with_linked(read), key=lambda hit: (-hit.score, hit.candidate.ref))
+
+    def _with_linked(self, read: list[Hit]) -> list[Hit]:
+        """The hits, and what approved edges lead to from the best memories among them: it comes to mind with them, if less surely."""
+        memories = {hit.candidate.row: hit for hit in read if hit.candidate.tier != "archive"}
+        best = [row for row, hit in memories.items() if hit.evidence > 0.0][:LINKS]
+        links = nearby.linked(self.store, best) if best and self.named else []
+        new = [target for _, target, _ in links if target not in memories][:LINKS]
+        for candidate in self.named(new) if new and self.named else ():
+            hit = memories[candidate.row] = Hit(candidate, self._parts(candidate, 0.0, None, 0.0))
+            read.append(hit)
+        for origin, target, strength in links:
+            if target in memories:
+                source, hit = memories[origin], memories[target]
+                hit.parts.linked = max(hit.parts.linked, min(1.0, strength * source.score))
+                hit.evidence = max(hit.evidence, rank.BY_LINK * min(1.0, strength) * source.evidence)
+        for hit in memories.values():
+            hit.score = rank.score(hit.parts, self.ranking)
+        return read
 
     def _add(self, kind: int, found: list[Candidate], others: Callable[[list[int]], list[Candidate]], dated: list[int], weighed: cues.Cue) -> None:
         """Adds what the words found, what means the like, and what is of the time that the cue names."""
@@ -231,19 +252,23 @@ class _Look:
                 sessions[candidate.session] = sessions.get(candidate.session, 0.0) + candidate.bm25
         most = max(sessions.values(), default=0.0)
         for candidate in found:
-            days = max(0.0, (self.now - candidate.set_at) / DAY_S)
-            parts = Parts(
-                bm25=candidate.bm25 / top if top > 0 else 0.0,
-                cosine=cosines.get(candidate.row),
-                strength=candidate.strength * self.per_day.get(candidate.tier, 1.0) ** days,
-                age_days=(self.now - candidate.fresh_at) / DAY_S,
-                citations=candidate.citations,
-                session=sessions.get(candidate.session, 0.0) / most if most > 0 else 0.0,
-            )
+            share = sessions.get(candidate.session, 0.0) / most if most > 0 else 0.0
+            parts = self._parts(candidate, candidate.bm25 / top if top > 0 else 0.0, cosines.get(candidate.row), share)
             window = self.asks.window
             if window is not None and window[0] <= candidate.at < window[1]:
                 parts.hints["of the time"] = 1.0
             self.hits.append((Hit(candidate, parts), weighed))
+
+    def _parts(self, candidate: Candidate, bm25: float, cosine: float | None, session: float) -> Parts:
+        days = max(0.0, (self.now - candidate.set_at) / DAY_S)
+        return Parts(
+            bm25=bm25,
+            cosine=cosine,
+            strength=candidate.strength * self.per_day.get(candidate.tier, 1.0) ** days,
+            age_days=(self.now - candidate.fresh_at) / DAY_S,
+            citations=candidate.citations,
+            session=session,
+        )
 
     def _read(self, hit: Hit, weighed: cues.Cue) -> None:
         """Holds a candidate's text against the cue."""
@@ -253,7 +278,7 @@ class _Look:
             own += self.asks.dated  # what is of that time need not say so
         match, hit.words = cues.answered(weighed, candidate.text, own)
         parts.match = cues.answered(weighed, candidate.text, own + all_words(candidate.near))[0] if candidate.near else match
-        hit.evidence = rank.evidence(match, parts.cosine, self.among[vectors.PASSAGE if candidate.tier == "archive" else vectors.MEMORY])
+        hit.evidence = rank.evidence(match, parts.cosine, self.among[vectors.PASSAGE if candidate.tier == "archive" else vectors.MEMORY], asked=asks.memory)
         among = set(own)
         told = parts.hints
         if asks.time and hints.tells_time(among):

@@ -154,10 +154,14 @@ def indexed_as(store: Store, turn: Turn) -> list[Entry]:
     return [(rowid, text[first:last], "" if at else beside) for at, (rowid, first, last) in enumerate(spans)]
 
 
-def put_back(store: Store, entries: Iterable[Entry]) -> None:
-    """Indexes what was taken out of the index, as it is to be now."""
+def put_back(store: Store, turn: Turn) -> None:
+    """Indexes a turn that was taken out of the index as it is to be now; the vectors of its beginning, which stood for what was beside it too, are made anew."""
+    entries = indexed_as(store, turn)
     for rowid, text, near in entries:
         index.add_passage(store, rowid, text, near)
+    begins = [(rowid, turn.repository, vectors.beside(text, near)) for rowid, text, near in entries[:1]]
+    vectors.drop(store, vectors.PASSAGE, [rowid for rowid, _, _ in begins], again=True)
+    vectors.add(store, vectors.PASSAGE, begins)
 
 
 def beside(store: Store, turn: Turn, before: int, after: int) -> list[int]:

@@ -112,11 +112,22 @@ def exists(path: str) -> bool:
         raise TenonError(f"{path} cannot be read ({error.strerror}); {_way_in(path)}") from error
 
 
-def open_store(path: str, *, create: bool = True, busy_s: float = 10.0) -> Store:
+def is_behind(path: str) -> bool:
+    """Whether the store has an older schema, which the next opener brings up; that takes its time in a large one."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(64)
+    except OSError:
+        return False
+    return len(head) == 64 and 0 < int.from_bytes(head[60:64], "big") < migrate.NEWEST  # SQLite's file format, 1.3: user_version
+
+
+def open_store(path: str, *, create: bool = True, busy_s: float = 10.0, upgrade: bool = True) -> Store:
     """The store at the path, readable and writable, on this version's schema.
 
     With `create` a missing store is made. Raises TenonError when it is missing and `create` is off, was written
-    by a newer Tenon, is no database, or cannot be written; the file is left as it was.
+    by a newer Tenon, is no database, or cannot be written; the file is left as it was. Without `upgrade` an older
+    schema is refused too: who has no time leaves it to others.
     """
     if not exists(path):
         if not create:
@@ -130,6 +141,8 @@ def open_store(path: str, *, create: bool = True, busy_s: float = 10.0) -> Store
         version = con.execute("PRAGMA user_version").fetchone()[0]
         if version > migrate.NEWEST:
             raise TenonError(migrate.too_new(path, version))
+        if 0 < version < migrate.NEWEST and not upgrade:
+            raise TenonError(_older(path))
         if version < migrate.NEWEST:
             _use_wal(con, busy_s)
             migrate.bring_up(con, path)
@@ -170,7 +183,7 @@ def open_reader(path: str, *, busy_s: float = 2.0) -> Store:
         if version != migrate.NEWEST:
             con.close()
             raise TenonError(
-                migrate.too_new(path, version) if version > migrate.NEWEST else f"{path} has an older schema; any writing command of Tenon brings it up"
+                migrate.too_new(path, version) if version > migrate.NEWEST else _older(path)
             )
         return Store(con, path, False)
     raise AssertionError("unreachable")
@@ -190,6 +203,10 @@ def explain(path: str, error: BaseException) -> str:
     if "malformed" in said or "not a database" in said or "corrupt" in said:
         return f"{path} is damaged ({said}); `tenon doctor --fix` saves what can be read and keeps the damaged file"
     return f"{path}: {said}"
+
+
+def _older(path: str) -> str:
+    return f"{path} has an older schema; the next session, or any writing command of Tenon, brings it up"
 
 
 def _way_in(path: str) -> str:

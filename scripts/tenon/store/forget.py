@@ -150,7 +150,7 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
             said.append(turn.text())
             _blank(store, turn, now, reason)
         for turn in beside:
-            archive.put_back(store, archive.indexed_as(store, turn))
+            archive.put_back(store, turn)
         for session in going.sessions:
             store.execute(DROP_SUMMARY, (session,))
         for other in going.others:

@@ -112,6 +112,16 @@ def check_vectors(store: Store) -> Vectors:
 
     A text that the built-in table knows too few words of has no vector and misses none.
     """
+    if store.con.in_transaction:
+        return _seen_at_once(store)
+    store.execute("BEGIN")  # so that a session that writes meanwhile is no disagreement
+    try:
+        return _seen_at_once(store)
+    finally:
+        store.execute("ROLLBACK")
+
+
+def _seen_at_once(store: Store) -> Vectors:
     held: dict[tuple[int, int, int], set[int]] = {}
     for model, kind, block, row in store.each(IN_BLOCKS):
         held.setdefault((model, kind, block), set()).add(row)

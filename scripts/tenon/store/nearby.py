@@ -24,6 +24,17 @@ TURNS_IN = (
 )
 MEMORIES_IN = "SELECT id FROM memory WHERE {scope} created >= ? AND created < ? ORDER BY created DESC LIMIT ?"
 
+LINKED = (
+    "SELECT origin, target, strength FROM edge WHERE status = 'approved' AND origin IN ({rows}) "
+    "UNION ALL SELECT target, origin, strength FROM edge WHERE status = 'approved' AND target IN ({rows}) ORDER BY 3 DESC, 1, 2"
+)
+
+
+def linked(store: Store, rows: Sequence[int]) -> list[tuple[int, int, float]]:
+    """The approved edges of these memories, the strongest first: its row, the row of the memory at the other end, the edge's strength."""
+    found = store.rows(LINKED.format(rows=", ".join("?" * len(rows)) or "NULL"), (*rows, *rows))
+    return [(int(origin), int(target), float(strength)) for origin, target, strength in found]
+
 
 def turns_within(store: Store, window: tuple[float, float], scope: Sequence[int] | None, limit: int) -> list[int]:
     """The first passages of the newest prompts of that time (first second, and the one after the last) in the repositories; None is every one."""
