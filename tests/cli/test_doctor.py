@@ -199,6 +199,7 @@ def lent(tmp_path: Path) -> Iterator[Any]:
             "TENON_HOME": str(place / "home" / ".tenon"),
             "PATH": "/usr/bin:/bin",
             "CLAUDE_CONFIG_DIR": str(place / "home" / ".claude"),
+            "TENON_EMBED_OLLAMA": "off",
         }
         more: dict[str, Any] = {} if user is None else {"user": user, "group": user, "extra_groups": []}
         program = [python, "-I", "-S", str(place / "plugin" / "bin" / "tenon"), *arguments]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
+from tenon.store import journal
 from tests.cli.conftest import Tenon
 
 
@@ -69,12 +70,16 @@ def test_filters_narrow_and_everywhere_widens(tenon: Tenon) -> None:
 
 
 def test_a_hit_can_be_explained(tenon: Tenon) -> None:
-    """The parts of its score, and the words it shares."""
+    """The parts of its score by name, those that say nothing left out of the line, how sure it is, and the words it shares."""
     tenon.written("the gateway listens on 8443")
 
-    assert "score" in tenon.ok("recall", "gateway", "--explain").out
+    line = next(line for line in tenon.ok("recall", "gateway", "--explain").out.splitlines() if "score" in line)
+    assert all(f"{name} 1.00" in line for name in ("bm25", "match", "strength", "recency"))
+    assert line.endswith("shared words: gateway")
+    assert "(cosine 0." in line
+    assert "citations" not in line
     record = tenon.ok("recall", "gateway", "--explain", "--json").records[0]
-    assert ({"bm25", "match", "strength", "recency", "citations"}, ["gateway"]) == (set(record["parts"]), record["matched"])
+    assert ({*journal.PARTS, "cosine", "evidence"}, ["gateway"]) == (set(record["parts"]), record["matched"])
 
 
 def test_one_memory_is_shown_in_full(tenon: Tenon) -> None:

@@ -26,9 +26,9 @@ OIDC = "auth uses OIDC with refresh rotation"
 # What is asked, and the memory that answers it without a word of it.
 OTHER_WORDS = (
     ("how do we log people in", OIDC),
-    ("how do people sign in", OIDC),
+    ("how do our users sign in", OIDC),
     ("how do we send mail", "The newsletter goes out by SMTP through Postmark"),
-    ("how is the text translated", "Localisation goes through Weblate"),
+    ("how do we translate the text", "Localisation goes through Weblate"),
 )
 UNRELATED = (
     "write a short poem about the sea and the moon", "please compare marmalade recipes from Dundee", "how do I centre a div with CSS grid?", "can you make this better please, thanks",

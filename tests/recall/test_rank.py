@@ -103,33 +103,47 @@ def test_a_classic_hit_without_a_vector_is_likened_by_its_words() -> None:
 
 # ---------------------------------------------------------------- the evidence
 
-
-def test_words_or_meaning_whichever_says_more_is_evidence() -> None:
-    """A perfect answer by either is one; without a vector the words decide."""
-    assert [0.5, 1.0, 1.0, 0.0] == [evidence(*given) for given in ((0.5, None, 1000), (1.0, 0.0, 1000), (0.0, 1.0, 1000), (0.0, None, 0))]
-    assert evidence(0.0, 0.8, 1000) == evidence(0.2, 0.8, 1000) > evidence(0.2, 0.3, 1000) == 0.2
+ANYTHING = (st.floats(0, 1), st.floats(-1, 1), st.integers(0, 10**12), st.booleans())
 
 
-def test_the_more_texts_there_are_the_nearer_one_must_be() -> None:
-    """Among ten times as many, one is nearer by chance."""
-    told = [evidence(0.0, 0.6, count) for count in (1, 10, 1000, 100_000, 10**7)]
-    assert sorted(told, reverse=True) == told
-    assert told[0] > told[-1]
+def test_without_a_vector_the_words_are_the_evidence() -> None:
+    """Whatever is asked, among however many."""
+    assert [0.0, 0.4, 1.0] == [evidence(match, None, among, asked=asked) for match, among, asked in ((0.0, 0, True), (0.4, 10**6, False), (1.0, 1, True))]
 
 
 def test_at_the_floor_is_what_chance_finds() -> None:
-    """A cosine as large as the best of so many unrelated texts is at the default floor, and a smaller one below it."""
+    """A cosine as large as the best of so many unrelated texts is at the default floor; one who asks what is remembered gets it for less."""
     assert rank.ENOUGH == float(str(KNOWN["recall.floor"][0]))
+    assert rank.ASKED < rank.ALONE
     for count, tenfolds in ((1, 0), (100, 2), (10_000, 4)):
-        chance = rank.ALONE + rank.PER_TENFOLD * tenfolds
-        assert evidence(0.0, chance, count) == pytest.approx(rank.ENOUGH)
-        assert evidence(0.0, chance - 0.01, count) < rank.ENOUGH < evidence(0.0, chance + 0.01, count)
+        for asked, enough in ((False, rank.ALONE), (True, rank.ASKED)):
+            chance = enough + rank.PER_TENFOLD * tenfolds
+            assert evidence(0.0, chance, count, asked=asked) == pytest.approx(rank.ENOUGH)
+            assert evidence(0.0, chance - 0.01, count, asked=asked) < rank.ENOUGH < evidence(0.0, chance + 0.01, count, asked=asked)
 
 
-@given(st.floats(0, 1), st.one_of(st.none(), st.floats(-1, 1)), st.integers(0, 10**12))
-def test_evidence_is_from_nothing_to_one(match: float, cosine: float | None, among: int) -> None:
-    """For any cosine, among any number of texts, and never less than the words say."""
-    assert match <= evidence(match, cosine, among) <= 1.0
+@pytest.mark.parametrize("asked", [True, False])
+def test_the_more_texts_there_are_the_nearer_one_must_be(asked: bool) -> None:
+    """Among ten times as many, one is nearer by chance; the same text is certain among any number."""
+    told = [evidence(0.0, 0.8, count, asked=asked) for count in (0, 1, 10, 1000, 100_000)]
+    assert sorted(told, reverse=True) == told
+    assert told[1] > told[-1]
+    assert [1.0] * 3 == [evidence(0.0, 1.0, count, asked=asked) for count in (1, 1000, 10**9)]
+
+
+@given(*ANYTHING)
+def test_evidence_is_from_nothing_to_one(match: float, cosine: float, among: int, asked: bool) -> None:
+    """For any words and any cosine, among any number of texts."""
+    assert 0.0 <= evidence(match, cosine, among, asked=asked) <= 1.0
+
+
+@given(*ANYTHING, st.floats(0, 1), st.floats(0, 2))
+def test_more_words_more_likeness_or_a_question_are_never_less_evidence(match: float, cosine: float, among: int, asked: bool, more: float, nearer: float) -> None:
+    """Nothing that speaks for a text speaks against it."""
+    told = evidence(match, cosine, among, asked=asked)
+    assert told <= evidence(min(1.0, match + more), cosine, among, asked=asked) + 1e-9
+    assert told <= evidence(match, min(1.0, cosine + nearer), among, asked=asked) + 1e-9
+    assert told <= evidence(match, cosine, among, asked=True) + 1e-9
 
 
 # ---------------------------------------------------------------- what is told of it

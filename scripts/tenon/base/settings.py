@@ -18,7 +18,7 @@ KNOWN: dict[str, tuple[object, str]] = {
     "recall.floor": (0.34, "how sure a hit must be to answer a prompt, by its words or its meaning, 0 to 1; higher is stricter"),
     "recall.archive": (True, "let past exchanges answer, not only memories"),
     "recall.ranking": ("fused", "how hits are ranked: by words and meaning together (fused), or by backant-memory's formula (classic)"),
-    "embed.model": ("qwen3-embedding:0.6b", "the Ollama model that recall asks beside the built-in table, when Ollama has it; none is ever pulled"),
+    "embed.model": ("qwen3-embedding:0.6b", "the Ollama model that recall asks in place of the built-in table, when Ollama has it; none is ever pulled"),
     "embed.ollama": ("auto", "ask Ollama: if embed.url is this machine (auto), also another one, where texts then go (on; only in settings.json), never (off)"),
     "embed.url": ("http://127.0.0.1:11434", "where Ollama answers; another machine only in settings.json"),
     "archive.enabled": (True, "keep every turn of every session"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 HELP = """Recall looks for what a prompt means, by a small table that comes with Tenon and needs nothing else. Where Ollama runs and has an
-embedding model, that one answers in addition: `model NAME` chooses it. What is stored is embedded in the background, while a session runs;
+embedding model, that one answers in its place: `model NAME` chooses it. What is stored is embedded in the background, while a session runs;
 `rebuild` does it now."""
 EXAMPLES = """
 tenon embed                            which models there are, how far each is, and which one answers

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tenon.cli.out import Out
 
 HELP = (
-    "Removes memories (m…), archived turns (t…) or a whole session from rows, indexes, summaries and files, and keeps them from coming back. "
+    "Removes memories (m…), archived turns (t…) or a whole session from rows, indexes, vectors, summaries and files, and keeps them from coming back. "
     "With --text -, everything that contains a text; the text is typed or piped in, so that it stays out of the shell's history. Shows what would go and asks first."
 )
 EXAMPLES = """

@@ -74,7 +74,7 @@ def _asks_back(words: list[str]) -> bool:
     among = set(words)
     if "remember" in among or _has(words, "last time"):
         return True
-    return len(words) <= LONGEST_QUESTION and not _QUESTIONS.isdisjoint(words[:4]) and not _OURS.isdisjoint(among)
+    return len(words) <= LONGEST_QUESTION and not _QUESTIONS.isdisjoint(words[:2]) and not _OURS.isdisjoint(among)
 
 
 def _has(words: list[str], phrase: str) -> bool:

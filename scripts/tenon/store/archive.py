@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
-from tenon.base.lean import parse
 from tenon.base.redact import redact, redact_value
 from tenon.base.text import clean, tokens
 from tenon.store import forgotten, index, passages, vectors
@@ -255,10 +254,10 @@ def _index(store: Store, session: int, repository: int, fresh: Sequence[_Fresh])
         talk = talks.get(row.thread)
         if talk is None:
             before = store.rows(SPOKEN_BEFORE, (session, row.thread, row.turn, BEFORE + 1))
-            talk = talks[row.thread] = Talk([index.head(_text(content)) for _, content in reversed(before)])
+            talk = talks[row.thread] = Talk([index.head(passages.of_stored(content)) for _, content in reversed(before)])
             earlier, now = talk.near(), talk.add(row.text)
             if before and earlier != now:
-                text = _text(before[0][1])
+                text = passages.of_stored(before[0][1])
                 again += [(rowid, text[first:last_], earlier, now) for rowid, first, last_ in store.rows(PASSAGES_OF, (before[0][0],))[:1]]
         else:
             last[row.thread].near = talk.add(row.text)
@@ -289,12 +288,7 @@ def index_turn(store: Store, turn: int, repository: int, text: str, near: str) -
 
 
 def _heads(store: Store, sql: str, *place: object) -> list[str]:
-    return [index.head(_text(content)) for _, content in store.rows(sql, place)]
-
-
-def _text(content: object) -> str:
-    blocks = parse(content) if isinstance(content, str) else None
-    return passages.searchable(blocks) if isinstance(blocks, list) else ""
+    return [index.head(passages.of_stored(content)) for _, content in store.rows(sql, place)]
 
 
 def _json(blocks: list[object]) -> str:

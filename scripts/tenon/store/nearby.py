@@ -5,7 +5,6 @@ On the path of every prompt: reads only.
 
 from __future__ import annotations
 
-from tenon.base.lean import parse
 from tenon.store import index, passages
 
 TYPE_CHECKING = False
@@ -60,9 +59,4 @@ def surround(store: Store, turns: Sequence[Candidate]) -> None:
 def of(store: Store, session: int, turn: int) -> str:
     """The first words of what was said beside a turn of the session, as the index has them."""
     before, after = (store.rows(query, (session, turn, turn)) for query in BESIDE)
-    return index.near([index.head(passages.searchable(_blocks(content))) for (content,) in (*reversed(before), *after)])
-
-
-def _blocks(content: str) -> list[object]:
-    found = parse(content)
-    return found if isinstance(found, list) else []
+    return index.near([index.head(passages.of_stored(content)) for (content,) in (*reversed(before), *after)])

@@ -8,6 +8,8 @@ index depend on the same content giving the same pieces.
 
 from __future__ import annotations
 
+from tenon.base.lean import parse
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +23,12 @@ READABLE = ("command", "file_path", "notebook_path", "path", "pattern", "query",
 def searchable(content: Sequence[object]) -> str:
     """The text of a turn's content blocks that is worth finding, blocks apart by a blank line."""
     return "\n\n".join(filter(None, (_of_block(block) for block in content if isinstance(block, dict))))
+
+
+def of_stored(content: object) -> str:
+    """The searchable text of a turn's content as it is stored; «» for what somebody, or a failing disk, has made no JSON of."""
+    blocks = parse(content) if isinstance(content, str) else None
+    return searchable(blocks) if isinstance(blocks, list) else ""
 
 
 def pieces(text: str) -> list[tuple[int, int]]:

@@ -5,7 +5,6 @@ This module is on the path of every prompt: it reads, and imports nothing that a
 
 from __future__ import annotations
 
-from tenon.base.lean import parse
 from tenon.store import index, passages, vectors
 
 TYPE_CHECKING = False
@@ -147,7 +146,7 @@ def pair(store: Store, turn: Candidate) -> None:
         return
     row = store.one(REPLY if turn.kind == "prompt" else PROMPT, (turn.session, turn.rowid, turn.rowid))
     if row is not None and (turn.kind, row[1]) != ("prompt", "prompt"):  # else the next thing said was a prompt again
-        turn.other_ref, turn.other_text = f"t{row[0]}", passages.searchable(_blocks(row[2]))
+        turn.other_ref, turn.other_text = f"t{row[0]}", passages.of_stored(row[2])
 
 
 def _ranked(store: Store, sql: str, match: str, after: int, values: Sequence[object], limit: int, matching: int) -> list[tuple[Any, ...]]:
@@ -199,14 +198,9 @@ def _turns(rows: Iterable[tuple[Any, ...]]) -> list[Candidate]:
     best: dict[int, Candidate] = {}
     for turn, kind, at, session, content, first, last, rank, source, passage in rows:
         if turn not in best:
-            text = passages.searchable(_blocks(content))[first:last]
+            text = passages.of_stored(content)[first:last]
             best[turn] = Candidate(f"t{turn}", "archive", kind, text, source, 0.0, at, at, 0, at, 0.0 - rank, session, turn, passage)
     return list(best.values())
-
-
-def _blocks(content: str) -> list[Any]:
-    found = parse(content)
-    return found if isinstance(found, list) else []
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 
 from tenon.base.errors import TenonError
-from tenon.base.lean import parse
 from tenon.base.text import BESIDE
 
 TYPE_CHECKING = False
@@ -298,12 +297,12 @@ def _watermark(store: Store, model: Model, kind: int) -> int:
 
 def _bare(store: Store, model: int, kind: int, after: int, limit: int) -> Iterator[tuple[int, int, int | None, str]]:
     """What the model has no vector of, from the rows after that one."""
-    from tenon.store import nearby
+    from tenon.store import nearby, passages
 
     while limit > 0:
         rows = store.rows(MISSING[kind], (after, END, model, limit))
         for row, repository, text, first, last, session, turn in rows:
-            told = text if first is None else _searchable(text)[first:last]
+            told = text if first is None else passages.of_stored(text)[first:last]
             if turn is not None:
                 told = beside(told, nearby.of(store, session, turn))
             after = row
@@ -312,13 +311,6 @@ def _bare(store: Store, model: int, kind: int, after: int, limit: int) -> Iterat
                 yield kind, row, repository, told
         if not rows:
             return
-
-
-def _searchable(content: str) -> str:
-    from tenon.store import passages
-
-    found = parse(content)
-    return passages.searchable(found) if isinstance(found, list) else ""
 
 
 def _hole(store: Store, model: Model, kind: int, row: int) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "table.bin")
 MAGIC = b"TENONv1\n"
 TOKENS = 256  # of a text; 15 * 65535 * 256 < 2**32, so no lane overflows
-WORDS = 4096  # kept with their sums, about 600 bytes each
+WORDS = 20_000  # kept with their sums, about 600 bytes each
 CHARACTERS = 16_384  # of a text; 256 tokens are about 1,000
 
 _LOW = bytes(code & 15 for code in range(256))
