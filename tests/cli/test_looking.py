@@ -38,7 +38,7 @@ def test_why_explains_one_memory(tenon: Tenon) -> None:
     assert "asked for by you: 1 item, for the words gateway" in tenon.ok("why", ref).out
     assert "It would be injected." in tenon.ok("why", ref, "--cue", "which port has the gateway").out
     assert "not even a candidate" in tenon.ok("why", ref, "--cue", "what is for lunch").out
-    assert "under 34% (recall.floor) nothing is injected" in tenon.ok("why", ref, "--cue", "gateway zebra quagga okapi narwhal lemur tapir").out
+    assert "under 0.34 (recall.floor) nothing is injected" in tenon.ok("why", ref, "--cue", "gateway zebra quagga okapi narwhal lemur tapir").out
     assert "It belongs to path:" in tenon.ok("why", ref, "--repo", str(other)).out
     new = tenon.written("the gateway listens on port 9443", "--supersedes", ref)
     assert f"It is superseded by {new}" in tenon.ok("why", ref).out

@@ -186,3 +186,38 @@ def test_a_lone_surrogate_in_a_prompt_is_harmless(fire, store, repository):
     raw = b'{"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": ".", "prompt": "our retry budget \\ud83d please"}'
     fired = fire("UserPromptSubmit", raw=raw)
     assert (0, "") == (fired.code, fired.errors)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["our retry budget " * 60_000, "our retry\0 budget \0?", "our retry budget ündér 設定 " * 30_000],
+    ids=["a megabyte", "NUL", "a megabyte beyond ASCII"],
+)
+def test_a_prompt_of_any_size_is_answered_by_what_fits(fire, store, repository, prompt):
+    """Its beginning and its end are looked up."""
+    remember(store, repository, "The retry budget is seven attempts.")
+    fired = fire("UserPromptSubmit", prompt=prompt)
+    assert (0, "", True) == (fired.code, fired.errors, "seven" in fired.context)
+
+
+def test_ten_thousand_words_are_a_prompt(fire, store, repository):
+    """Whether or not a few of them answer it, the next one is answered as ever."""
+    remember(store, repository, "The retry budget is seven attempts.")
+    fired = fire("UserPromptSubmit", prompt="our retry budget: " + " ".join(f"word{number}" for number in range(10_000)), session_id="other")
+    assert (0, "") == (fired.code, fired.errors)
+    assert "seven" in fire("UserPromptSubmit", prompt="what is our retry budget?").context
+
+
+@pytest.mark.parametrize("prompt", ["\0" * 2000, "of the and is it to what how do we", "?!" * 5000, "\f\n\t" * 900])
+def test_a_prompt_that_says_nothing_gets_nothing(fire, store, repository, prompt):
+    """Nor does it cost the session anything."""
+    remember(store, repository, "The retry budget is seven attempts.")
+    fired = fire("UserPromptSubmit", prompt=prompt)
+    assert (0, "", "") == (fired.code, fired.errors, fired.output)
+
+
+def test_a_memory_in_other_words_comes(fire, store, repository):
+    """It shares no word with the prompt, and means the same."""
+    ref = remember(store, repository, "auth uses OIDC with refresh rotation")
+    remember(store, repository, "The retry budget is seven attempts.")
+    assert f"({ref})" in fire("UserPromptSubmit", prompt="how do we log people in").context

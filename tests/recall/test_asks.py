@@ -70,6 +70,30 @@ def test_who_is_asked_about_is_known(text, by):
     assert asks.read(text, words(text), NOW).by == by
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how do we log people in",
+        "what did you suggest for the cache?",
+        "where is our staging database",
+        "do you remember the port?",
+        "as we did last time, please",
+    ],
+)
+def test_a_question_about_us_or_the_past_asks_memory(text):
+    """What is done here, what was said or decided, what is remembered."""
+    assert asks.read(text, words(text), NOW).memory
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["fix the failing test", "find all places where we swallow exceptions", "what does this regular expression match?", "explain async and await to me", ""],
+)
+def test_a_task_or_a_question_of_the_world_asks_nothing_of_memory(text):
+    """Though it may say «we»."""
+    assert not asks.read(text, words(text), NOW).memory
+
+
 def test_when_wants_a_time_and_how_many_a_number():
     """And both are recognised in a text."""
     assert asks.read("When did we move?", words("When did we move?"), NOW).time
@@ -92,7 +116,11 @@ def test_any_text_at_any_time_is_read(text, now):
     assert found is None or found[0] <= found[1]
 
 
-@given(st.lists(st.sampled_from(["last", "this", "week", "month", "march", "may", "on", "monday", "2024", "31", "12", "ago", "days", "a", "since", "today"]), max_size=8))
+@given(
+    st.lists(
+        st.sampled_from(["last", "this", "week", "month", "march", "may", "on", "monday", "2024", "31", "12", "ago", "days", "a", "since", "today"]), max_size=8
+    )
+)
 def test_any_words_of_time_are_read(said):
     """In whatever order."""
     text = " ".join(said)

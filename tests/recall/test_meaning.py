@@ -14,7 +14,7 @@ import pytest
 from tenon.base import settings
 from tenon.recall import offer, rank
 from tenon.recall.recall import MEANT
-from tenon.store import db, forget, memories, vectors
+from tenon.store import db, edges, forget, memories, vectors
 from tenon.vectors import table
 from tests.recall import calibration
 from tests.recall.conftest import NOW, Mind
@@ -111,6 +111,22 @@ def test_an_unrelated_prompt_is_offered_nothing(mind: Mind, prompt: str) -> None
     assert [] == offered(mind, prompt)
 
 
+# Asked as one asks memory, about what nobody ever told it.
+NEVER_TOLD = (
+    "how do we bake bread for the team?", "what did we decide about the kitchen?", "which airline did we fly with?", "where do we keep the umbrellas?", "what is our policy on pets?",
+    "how do we water the plants", "why did we paint the wall green?", "who do we call about the elevator?", "what did you say about my handwriting?", "do you remember the name of my dog?",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("texts", [calibration.LARKSPUR, calibration.KESTREL], ids=["larkspur", "kestrel"])
+def test_a_question_to_memory_about_what_was_never_told_is_seldom_offered_anything(mind: Mind, texts: tuple[str, ...]) -> None:
+    """To ask «how do we» or «what did you say» is not enough: of ten such questions at most two."""
+    for text in texts:
+        mind.write(text, tier="long", kind="fact", reason="agreed")
+    answered = {prompt: found for prompt in NEVER_TOLD if (found := offered(mind, prompt, session=prompt))}
+    assert len(answered) <= 2, answered
+
+
 def test_words_and_meaning_together_go_before_either_alone(mind: Mind) -> None:
     """The cue's own words in another sense come after an answer in the same ones."""
     filled(mind)
@@ -200,6 +216,52 @@ def test_when_and_how_many_prefer_what_tells_it(mind: Mind) -> None:
     assert [when, why] == mind.refs("when do the invoices move to Dramatiq?", archive=True)
     many, some = mind.say("The gateway makes seven retries there.", session="c"), mind.say("The gateway makes patient retries there.", session="d")
     assert [many, some] == mind.refs("how many retries does the gateway make?", archive=True, k=2)
+
+
+# ---------------------------------------------------------------- what an edge leads to
+
+
+def link(mind: Mind, origin: str, target: str, *, approved: bool = True, kind: str = "supports") -> None:
+    """An edge between two memories."""
+    edge = edges.propose(mind.store, mind.here, origin, target, kind, "it belongs together", NOW)
+    if approved:
+        edges.approve(mind.store, mind.here, edge, NOW)
+
+
+@pytest.mark.parametrize("forward", [True, False], ids=["to it", "from it"])
+def test_what_an_approved_edge_leads_to_comes_to_mind_with_a_memory(mind: Mind, forward: bool) -> None:
+    """After it, less surely, though it shares no word with the cue; an edge that waits for approval leads nowhere."""
+    filled(mind, 20)
+    first, second, other = mind.write("The zebra sleeps in the paddock"), mind.write("Porridge is salted on Mondays"), mind.write("Kettles boil at noon")
+    link(mind, *((first, second) if forward else (second, first)))
+    link(mind, first, other, approved=False)
+    hits = {hit.candidate.ref: hit for hit in mind.ask("where does our zebra sleep?", k=20).hits}
+    assert first == next(iter(hits))
+    assert second in hits
+    assert other not in hits or hits[other].parts.linked == 0.0
+    assert hits[first].evidence > hits[second].evidence > 0.0
+    assert hits[second].parts.linked > 0.0
+
+
+def test_an_edge_leads_only_to_what_may_surface(mind: Mind) -> None:
+    """Not to what was superseded or faded or forgotten, nor out of what the recall was narrowed to."""
+    first = mind.write("The zebra sleeps in the paddock")
+    gone, faded, long, forgotten = (
+        mind.write(f"Porridge number {number} is salted", tier="long" if number == 2 else "short", reason="agreed") for number in range(4)
+    )
+    for other in (gone, faded, long, forgotten):
+        link(mind, first, other)
+    memories.supersede(mind.store, gone, mind.write("Kettles boil at noon"), NOW)
+    forget.forget(mind.store, [forgotten], "wish", NOW)
+    mind.store.execute("UPDATE memory SET status = 'faded' WHERE ref = ?", (faded,))
+    cue = "where does the zebra sleep?"
+    found = mind.ask(cue, k=20)
+    assert {first, long} <= {hit.candidate.ref for hit in found.hits}
+    assert not {gone, faded, forgotten} & {hit.candidate.ref for hit in (*found.hits, *found.misses)}
+    short, other_tier = mind.ask(cue, k=20, tier="short"), mind.ask(cue, k=20, tier="long")
+    assert first == short.hits[0].candidate.ref
+    assert long not in {hit.candidate.ref for hit in (*short.hits, *short.misses)}
+    assert first not in {hit.candidate.ref for hit in (*other_tier.hits, *other_tier.misses)}
 
 
 # ---------------------------------------------------------------- without vectors
@@ -345,11 +407,11 @@ with db.open_store({store!r}) as store:
             found = recall(store, cue, scope=[1], k=20, now={now!r}, per_day={{"short": 0.95, "long": 0.997}}, archive=True, ranking=ranking)
             print(ranking, cue, [(hit.candidate.ref, round(hit.score, 9), round(hit.evidence, 9), hit.parts.cosine, hit.words) for hit in (*found.hits, *found.misses)])
 """
-CUES = ["how do we log people in", "what did we do yesterday?", "restart the staging database", "who maintains the gateways and when?", "データ", "", "the of and"]
+CUES = ["how do we log people in", "what did we do yesterday?", "restart the staging database", "who maintains the gateways and when?", "データ", "", "the of and"]  # fmt: skip
 
 
 def pythons() -> list[str]:
-    """This Python, and of the others that are here the oldest that Tenon runs on and the newest."""
+    """The Python of the tests, and of the others that are here the oldest that Tenon runs on and the newest."""
     others = sorted(PYTHONS.glob("3.9.*/bin/python"))[:1] + sorted(PYTHONS.glob("3.1[3-9].*/bin/python"))[-1:]
     return [sys.executable, *map(str, others)]
 

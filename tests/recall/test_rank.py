@@ -138,7 +138,9 @@ def test_evidence_is_from_nothing_to_one(match: float, cosine: float, among: int
 
 
 @given(*ANYTHING, st.floats(0, 1), st.floats(0, 2))
-def test_more_words_more_likeness_or_a_question_are_never_less_evidence(match: float, cosine: float, among: int, asked: bool, more: float, nearer: float) -> None:
+def test_more_words_more_likeness_or_a_question_are_never_less_evidence(
+    match: float, cosine: float, among: int, asked: bool, more: float, nearer: float
+) -> None:
     """Nothing that speaks for a text speaks against it."""
     told = evidence(match, cosine, among, asked=asked)
     assert told <= evidence(min(1.0, match + more), cosine, among, asked=asked) + 1e-9
