@@ -50,7 +50,11 @@ def main() -> int:
             lexicon = baseline(turns)
             for question, gold in questions:
                 rows.setdefault("plain FTS5", []).append(measures(search(lexicon, question), gold))
-                for name, ranking, hints in (("Tenon", "fused", {}), ("no cues", "fused", {"of the time": 0.0, "by the named": 0.0}), ("classic", "classic", {})):
+                for name, ranking, hints in (
+                    ("Tenon", "fused", {}),
+                    ("no cues", "fused", {"of the time": 0.0, "by the named": 0.0}),
+                    ("classic", "classic", {}),
+                ):
                     kept = dict(rank.HINTS)
                     rank.HINTS.update(hints)
                     began = time.perf_counter()
@@ -61,7 +65,9 @@ def main() -> int:
                     rank.HINTS.update(kept)
                     rows.setdefault(name, []).append(measures([known[hit.candidate.rowid] for hit in hits], gold))
     count = len(rows["Tenon"])
-    print(f"{len(files)} conversations, {count} questions, {spent / count * 1000:.2f} ms a question, {silent / count:.1%} would get nothing at the floor of {FLOOR}")
+    print(
+        f"{len(files)} conversations, {count} questions, {spent / count * 1000:.2f} ms a question, {silent / count:.1%} would get nothing at the floor of {FLOOR}"
+    )
     for name, found in rows.items():
         values = [mean(found, column) for column in range(len(KS) + 1)]
         plain = [mean(rows["plain FTS5"], column) for column in range(len(KS) + 1)]
@@ -107,7 +113,15 @@ def fill(store: db.Store, turns: list[dict[str, str]]) -> dict[int, str]:
         said = [turn for turn in turns if turn["session"] == session]
         number = archive.session(store, f"locomo-{session}", repository=repository, folder="/locomo", at=float(said[0]["at"]))
         rows = [
-            archive.Row(uuid=turn["dia_id"], parent="", role="user", kind="prompt", source="user", at=float(turn["at"]), content=[{"type": "text", "text": text_of(turn)}])
+            archive.Row(
+                uuid=turn["dia_id"],
+                parent="",
+                role="user",
+                kind="prompt",
+                source="user",
+                at=float(turn["at"]),
+                content=[{"type": "text", "text": text_of(turn)}],
+            )
             for turn in said
         ]
         known.update(zip(archive.append(store, number, repository, rows)[1], (turn["dia_id"] for turn in said)))

@@ -111,9 +111,14 @@ def test_what_is_written_is_recalled_with_all_that_was_said_of_it(tools: Tools) 
     found = tools("memory_recall", cue="which PostgreSQL do we use?")
     hit = found["hits"][0]
     assert 1 == found["count"]
-    assert {"id": written["id"], "tier": "long", "type": "decision", "content": "We use PostgreSQL 15.", "matched": ["postgresql", "postgre", "sql"], "origin": "user"} == {
-        name: hit[name] for name in ("id", "tier", "type", "content", "matched", "origin")
-    }
+    assert {
+        "id": written["id"],
+        "tier": "long",
+        "type": "decision",
+        "content": "We use PostgreSQL 15.",
+        "matched": ["postgresql", "postgre", "sql"],
+        "origin": "user",
+    } == {name: hit[name] for name in ("id", "tier", "type", "content", "matched", "origin")}
     told = tools.read(written["id"])
     assert ("the team agreed", ["PR#41", "docs/db.md"], 1.0, 0, 1, "live", "repository") == tuple(
         told[name] for name in ("reason", "sources", "strength", "citations", "revision", "status", "scope")

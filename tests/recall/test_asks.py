@@ -59,6 +59,18 @@ def test_words_that_only_look_like_a_time_are_none(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "dated"),
+    [
+        ("what did I say three days ago", ["three", "days", "ago"]), ("the decision of May 3rd, 2024", ["may", "3rd", "2024"]), ("what did we do on 2025-01-31", ["2025", "01", "31"]),
+        ("it worked yesterday: List.tsx line 14, react 16305 and port 8443", ["yesterday"]), ("how do we deploy on port 8443", []),
+    ],
+)  # fmt: skip
+def test_only_the_words_that_name_the_time_are_taken_as_said_by_what_is_of_it(text, dated):
+    """A number of a stack trace is none of them."""
+    assert asks.read(text, words(text), NOW).dated == dated
+
+
+@pytest.mark.parametrize(
     ("text", "by"),
     [
         ("what did you suggest for the cache", "assistant"), ("what did I say about tabs", "user"), ("what did we say", ""), ("did you run the tests", ""),

@@ -233,28 +233,34 @@ def test_the_words_of_a_recall_are_those_that_its_hits_share(mind: Mind) -> None
 # ---------------------------------------------------------------- the floor
 
 
-def answers(mind: Mind, texts: Sequence[str], prompts: Sequence[str]) -> list[list[str]]:
-    """What a store of these texts tells each prompt, as the prompt hook asks."""
-    for text in texts:
-        mind.write(text, tier="long", kind="fact", reason="agreed")
-    return [[hit.candidate.text for hit in mind.ask(prompt, k=6, floor=FLOOR, strict=True).hits] for prompt in prompts]
+def answers(mind: Mind, texts: Sequence[str], prompts: Sequence[str], *, spoken: bool) -> list[list[str]]:
+    """What a store of these texts, written as memories or said in earlier sessions, tells each prompt, as the prompt hook asks."""
+    for number, text in enumerate(texts):
+        if spoken:
+            mind.say(text, session=f"s{number}", at=NOW - number * 3600)
+        else:
+            mind.write(text, tier="long", kind="fact", reason="agreed")
+    found = [mind.ask(prompt, k=6, floor=FLOOR, strict=True, archive=True).hits for prompt in prompts]
+    return [[hit.candidate.text for hit in hits] for hits in found]
 
 
+@pytest.mark.parametrize("spoken", [False, True], ids=["remembered", "said"])
 @pytest.mark.parametrize("texts", [calibration.LARKSPUR, calibration.KESTREL], ids=["larkspur", "kestrel"])
-def test_at_most_one_everyday_prompt_in_twenty_gets_anything(mind: Mind, texts: Sequence[str]) -> None:
+def test_at_most_one_everyday_prompt_in_twenty_gets_anything(mind: Mind, texts: Sequence[str], spoken: bool) -> None:
     """What people ask a coding agent all day has nothing to do with what a project remembers."""
     prompts = (*calibration.EVERYDAY, *calibration.LATER)
-    answered = [prompt for prompt, found in zip(prompts, answers(mind, texts, prompts)) if found]
+    answered = [prompt for prompt, found in zip(prompts, answers(mind, texts, prompts, spoken=spoken)) if found]
     assert len(prompts) >= 130
     assert len(answered) <= 0.05 * len(prompts), answered
 
 
+@pytest.mark.parametrize("spoken", [False, True], ids=["remembered", "said"])
 @pytest.mark.parametrize(
     ("texts", "about"), [(calibration.LARKSPUR, calibration.ABOUT_LARKSPUR), (calibration.KESTREL, calibration.ABOUT_KESTREL)], ids=["larkspur", "kestrel"]
 )
-def test_nineteen_of_twenty_prompts_about_a_memory_get_it(mind: Mind, texts: Sequence[str], about: Sequence[tuple[str, str]]) -> None:
+def test_nineteen_of_twenty_prompts_about_a_memory_get_it(mind: Mind, texts: Sequence[str], about: Sequence[tuple[str, str]], spoken: bool) -> None:
     """Among the first three, at the same floor."""
-    found = answers(mind, texts, [prompt for prompt, _ in about])
+    found = answers(mind, texts, [prompt for prompt, _ in about], spoken=spoken)
     missed = [prompt for (prompt, begins), told in zip(about, found) if not any(text.startswith(begins) for text in told[:3])]
     assert len(about) >= 40
     assert len(missed) <= 0.05 * len(about), missed

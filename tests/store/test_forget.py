@@ -69,9 +69,15 @@ def vault_talk(folder: Path, session: str) -> Transcript:
 
 
 def found(store: Store, project: int, cue: str) -> list[str]:
-    """The ids that the cue brings to mind, memories and turns."""
+    """The ids that the cue brings to mind by its words, memories and turns."""
     hits = recall(store, cue, scope=[project], k=20, now=NOW, per_day=PER_DAY, archive=True).hits
-    return sorted({ref for hit in hits for ref in (hit.candidate.ref, hit.candidate.other_ref) if ref})
+    return sorted({ref for hit in hits if hit.words for ref in (hit.candidate.ref, hit.candidate.other_ref) if ref})
+
+
+def brought(store: Store, project: int, cue: str) -> set[str]:
+    """The ids of all that was thought of for the cue, by its words or its meaning, good enough or not."""
+    looked = recall(store, cue, scope=[project], k=20, now=NOW, per_day=PER_DAY, archive=True)
+    return {ref for hit in (*looked.hits, *looked.misses) for ref in (hit.candidate.ref, hit.candidate.other_ref)}
 
 
 def indexed(store: Store, project: int, cue: str) -> list[str]:
@@ -123,6 +129,7 @@ def test_what_is_forgotten_stays_gone(store: Store, tmp_path: Path) -> None:
 
     assert ["s1"] == sessions
     assert [] == found(store, project, SECRET)
+    assert not {ref, f"t{first}", f"t{second}"} & brought(store, project, f"the staging vault is {SECRET}")
     with pytest.raises(TenonError, match="there is no memory"):
         memories.get(store, ref)
     assert [[], []] == [turn.content for turn in list(exchanges.session_turns(store, number))[:2]]

@@ -609,7 +609,12 @@ def test_a_store_of_version_2_finds_its_vectors_missing_when_it_is_brought_up(tm
         assert migrate.NEWEST == store.value("PRAGMA user_version")
         own_model = vectors.builtin(store)
         assert own_model is not None
-        assert ([], [], None, (0, 6)) == (owned(store, own_model, MEMORY), owned(store, own_model, PASSAGE), own_model.ready, vectors.progress(store, own_model))
+        assert ([], [], None, (0, 6)) == (
+            owned(store, own_model, MEMORY),
+            owned(store, own_model, PASSAGE),
+            own_model.ready,
+            vectors.progress(store, own_model),
+        )
         work_off(store, own_model)
         assert ([1, 3, 4, 5], [1, 2]) == (owned(store, own_model, MEMORY), owned(store, own_model, PASSAGE))
         done = vectors.builtin(store)

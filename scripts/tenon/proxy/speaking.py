@@ -65,9 +65,7 @@ def _memory(store: Store, request: Request, conversation: Conversation, message:
             told.append(injection.fenced(sections, int(chosen.number("inject.max_chars")))[0])
         if chosen.flag("inject.prompt") and len(words) >= chosen.number("inject.min_prompt"):
             meaning = embedding.for_query(store, offer.cue(words), chosen)
-            found = offer.look(
-                store, words, session=conversation.name, repository=conversation.repository, chosen=chosen, now=request.now, meaning=meaning
-            )
+            found = offer.look(store, words, session=conversation.name, repository=conversation.repository, chosen=chosen, now=request.now, meaning=meaning)
             if found.text:
                 offer.record(store, found, session=conversation.name, repository=conversation.repository, now=request.now)
                 told.append(found.text)

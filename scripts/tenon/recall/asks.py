@@ -50,13 +50,17 @@ def read(text: str, words: list[str], now: float) -> Asks:
         return asks
     asks.window = _window(words, now)
     if asks.window is not None:
-        asks.dated = [word for word in words if word in TIMES or word in _COUNTS or word[:1].isdecimal()]
+        asks.dated = [word for at, word in enumerate(words) if word in TIMES or (_is_count(word) and any(map(_is_date, words[max(0, at - 2) : at + 3])))]
     asks.memory = _asks_back(words)
     asks.time = words[0] == "when" or _has(words, "what date") or _has(words, "which day") or _has(words, "what day") or _has(words, "how long")
     asks.number = words[0] == "how" and words[1:2] in (["many"], ["much"], ["often"], ["long"])
     asks.by = _by(words)
     # A name is written with a capital and does not begin the sentence; a transcript of people labels each turn with one.
-    asks.names = frozenset(bare.lower() for word in text.split()[1:] if (bare := word.strip(".,;:!?\"'()").removesuffix("'s"))[:1].isupper()) if len(text) < 2000 else asks.names
+    asks.names = (
+        frozenset(bare.lower() for word in text.split()[1:] if (bare := word.strip(".,;:!?\"'()").removesuffix("'s"))[:1].isupper())
+        if len(text) < 2000
+        else asks.names
+    )
     return asks
 
 
@@ -75,6 +79,15 @@ def _asks_back(words: list[str]) -> bool:
     if "remember" in among or _has(words, "last time"):
         return True
     return len(words) <= LONGEST_QUESTION and not _QUESTIONS.isdisjoint(words[:2]) and not _OURS.isdisjoint(among)
+
+
+def _is_count(word: str) -> bool:
+    return word in _COUNTS or word[:1].isdecimal()
+
+
+def _is_date(word: str) -> bool:
+    """Whether a number beside the word may belong to a date: a word of time, or a year."""
+    return word in TIMES or (len(word) == 4 and word[:2] in ("19", "20") and word.isdecimal())
 
 
 def _has(words: list[str], phrase: str) -> bool:
@@ -158,7 +171,9 @@ def _period(unit: str, which: str, here: time.struct_time, today: float, now: fl
         return (monday, now) if which == "this" else (monday - 7 * DAY_S, monday)
     if unit == "month":
         return (
-            (_midnight(here.tm_year, here.tm_mon, 1), now) if which == "this" else (_midnight(here.tm_year, here.tm_mon - 1, 1), _midnight(here.tm_year, here.tm_mon, 1))
+            (_midnight(here.tm_year, here.tm_mon, 1), now)
+            if which == "this"
+            else (_midnight(here.tm_year, here.tm_mon - 1, 1), _midnight(here.tm_year, here.tm_mon, 1))
         )
     year = here.tm_year if which == "this" else here.tm_year - 1
     return _midnight(year, 1, 1), _midnight(year + 1, 1, 1)

@@ -182,9 +182,7 @@ def open_reader(path: str, *, busy_s: float = 2.0) -> Store:
             raise TenonError(explain(path, error)) from error
         if version != migrate.NEWEST:
             con.close()
-            raise TenonError(
-                migrate.too_new(path, version) if version > migrate.NEWEST else _older(path)
-            )
+            raise TenonError(migrate.too_new(path, version) if version > migrate.NEWEST else _older(path))
         return Store(con, path, False)
     raise AssertionError("unreachable")
 
