@@ -11,6 +11,7 @@ from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse, sqlite
 from tenon.base.text import wide_length
+from tenon.recall import cue as cues
 from tenon.recall import offer
 from tenon.store import db, places, vectors
 
@@ -123,7 +124,7 @@ def _meaning(store: Store, prompt: str, chosen: Settings) -> tuple[Model, list[i
         return None
     from tenon.world import embedding
 
-    return embedding.for_query(store, offer.cue(prompt), chosen)
+    return embedding.for_query(store, cues.ends(prompt), chosen)
 
 
 def _record(store: Store, found: Offer, session: str, repository: int | None, now: float) -> None:

@@ -370,7 +370,7 @@ def test_narrowing_holds_for_what_only_the_meaning_finds(mind: Mind) -> None:
     cue = "how do we log people in"
     short = mind.write(OIDC)
     long = mind.write("people sign in by OIDC", tier="long", kind="decision", reason="agreed")
-    own, agent = mind.say("The login speaks OIDC.", session="this"), mind.say("The sign-in speaks OIDC.", thread="a1")
+    own, agent = mind.say("The login speaks OIDC.", session="this"), mind.say("The login speaks OIDC.", thread="a1")
     assert [short] == mind.refs(cue, tier="short")
     assert [long] == mind.refs(cue, kinds=("decision",))
     assert [short] == mind.refs(cue, without=("decision",))

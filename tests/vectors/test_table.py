@@ -140,16 +140,20 @@ def test_no_damage_makes_it_raise(tmp_path_factory: pytest.TempPathFactory, data
         known.embed("deployed a zebra in a café")
 
 
-def test_a_table_that_is_replaced_or_gone_gives_no_vector(tmp_path: Path) -> None:
-    """Rows of another table would be other words; what is known already stays."""
+def test_a_table_that_is_replaced_or_gone_is_no_text_that_says_nothing(tmp_path: Path) -> None:
+    """Rows of another table would be other words; what is known already stays, and the same bytes with another date are the same table."""
     path = made(tmp_path / "table.bin")
     known = table.Table(path)
     deploy = known.embed("deploy")
+    os.utime(path, (1, 1))
+    assert known.embed("cafe") == table.Table(path).embed("cafe")
     made(tmp_path / "table.bin", {**TOKENS, "b": (1, [1, 1, 1, 1])})
-    assert known.embed("zebra") is None
+    with pytest.raises(OSError, match="another table"):
+        known.embed("zebra")
     assert deploy == known.embed("deploy")
     os.remove(path)
-    assert known.embed("a zebra") is None
+    with pytest.raises(OSError, match="table"):
+        known.embed("a zebra")
 
 
 def test_an_empty_table_knows_nothing(tmp_path: Path) -> None:

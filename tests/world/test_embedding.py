@@ -75,7 +75,7 @@ def names(store: Store) -> list[str]:
     return [model.name for model in vectors.models(store) if not embedding.is_builtin(model)]
 
 
-def nearest(store: Store, name: str, text: str, dims: int = 16) -> int:
+def nearest(store: Store, name: str, text: str, dims: int = DIMS) -> int:
     """The number of the memory that is nearest to a text."""
     model = vectors.named(store, name)
     unit = codes.unit(vector(text, dims))

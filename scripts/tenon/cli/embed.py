@@ -36,8 +36,16 @@ TRY_S = 120.0
 PLAIN_S = 5.0  # between two lines of progress where no line can be drawn over
 WAYS = {
     "away": "start Ollama, or `tenon config embed.ollama off`",
+    "foreign": "see who listens there (`ss -ltnp`), or `tenon config embed.ollama off`",
+    "unknown": "tenon config embed.ollama on, if it is your Ollama that listens there",
     "slow": "see why Ollama does not answer, or `tenon config embed.ollama off`",
     "wrong": "tenon config embed.url (is that Ollama?)",
+}
+REFUSED = {
+    "off": " (embed.ollama is off)",
+    "doubt": " while the settings are in doubt",
+    "elsewhere": ": {url} is another machine, and texts would go there; `tenon config embed.ollama on` agrees to that",
+    "unknown": ": this system does not tell whose program listens at {url}; " + ollama.AGREE,
 }
 
 
@@ -55,7 +63,9 @@ class Known:
 
 @dataclass
 class State:
-    """How it stands. `ollama` is there, missing (its model), away, slow, wrong, off, or elsewhere (another machine, not agreed to)."""
+    """How it stands. `ollama` is there, missing (its model), away, slow, wrong, foreign (another user's), unknown (whose), off, or elsewhere
+    (another machine, not agreed to).
+    """
 
     table: str
     wanted: str
@@ -143,15 +153,14 @@ def _read(store: Store, state: State, chosen: Settings, now: float) -> None:
 def _ollama(chosen: Settings) -> tuple[str, str, str]:
     """How Ollama stands, what it said, and its version."""
     url, name = chosen.text("embed.url"), chosen.text("embed.model")
-    if chosen.text("embed.ollama") == "off":
-        return "off", "not asked (embed.ollama is off)", ""
-    if chosen.doubt:
-        return "off", "not asked while the settings are in doubt", ""
-    if not embedding.may_ask(chosen):
-        return "elsewhere", f"not asked: {ollama.shown(url)} is another machine, and texts would go there; `tenon config embed.ollama on` agrees to that", ""
+    refused = embedding.refusal(chosen)
+    if refused:
+        kind = "off" if refused == "doubt" else refused
+        return kind, f"not asked{REFUSED[refused].format(url=ollama.shown(url))}", ""
+    guarded = embedding.is_guarded(chosen)
     try:
-        version = ollama.version(url, LOOK_S)
-        backlog.there(url, name)
+        version = ollama.version(url, LOOK_S, guarded=guarded)
+        backlog.there(url, name, guarded)
     except ollama.Unavailable as error:
         return error.kind, str(error), ""
     return "there", "", version
@@ -281,8 +290,10 @@ def _choose(options: argparse.Namespace, out: Out) -> int:
     if not embedding.may_ask(chosen):
         raise TenonError(f"Ollama is {_ollama(chosen)[1]}")
     try:
-        backlog.there(url, options.name)
-        dims = len(ollama.kept(url, options.name, [backlog.PLAIN], TRY_S)[0])
+        guarded = embedding.is_guarded(chosen)
+        backlog.there(url, options.name, guarded)
+        ollama.kept(url, options.name, [backlog.PLAIN], TRY_S, guarded=guarded)  # has it loaded
+        dims = len(backlog.judged(url, options.name, guarded)[0])
     except ollama.Unavailable as error:
         raise TenonError(f"{error}. Nothing was changed; `tenon config embed.model {options.name}` sets it all the same") from error
     config.run(argparse.Namespace(name="embed.model", value=[options.name], unset="", wrong=options.wrong), out)

@@ -7,7 +7,7 @@ from tenon.base.text import cut
 from tenon.cli import context
 from tenon.cli.main import count, reads
 from tenon.cli.recall import standing
-from tenon.recall import offer
+from tenon.recall import cue as cues
 from tenon.recall.recall import recall
 from tenon.store import exchanges, journal, memories, places
 from tenon.world import embedding
@@ -96,7 +96,7 @@ def explained(here: Context, ref: str, cue: str) -> list[str]:
         )
     told.append((not here.settings.flag("inject.prompt"), "The lookup for prompts is switched off (inject.prompt)."))
     found = [sentence for applies, sentence in told if applies]
-    lines += found or ["Nothing keeps it from coming up here, once a session, for a prompt that shares enough of its words."]
+    lines += found or ["Nothing keeps it from coming up here, once a session, for a prompt that it answers by its words or by what it means."]
     return lines + (_against(here, ref, cue) if cue else [])
 
 
@@ -116,7 +116,7 @@ def _against(here: Context, ref: str, cue: str) -> list[str]:
     most = int(here.settings.number("inject.hits"))
     found = recall(
         here.store, cue, scope=here.scope, k=10_000, now=here.now, per_day=here.per_day, strict=True, archive=here.settings.flag("recall.archive"),
-        ranking=here.settings.text("recall.ranking"), meaning=embedding.for_query(here.store, offer.cue(cue), here.settings),
+        ranking=here.settings.text("recall.ranking"), meaning=embedding.for_query(here.store, cues.ends(cue), here.settings),
     )  # fmt: skip
     for place, hit in enumerate(found.hits, 1):
         if hit.candidate.ref == ref:

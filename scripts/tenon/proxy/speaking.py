@@ -9,6 +9,7 @@ from __future__ import annotations
 from tenon.base import faults
 from tenon.base.lean import sqlite
 from tenon.recall import briefing, injection, offer
+from tenon.recall import cue as cues
 from tenon.store import archive as archives
 from tenon.store import conversations
 from tenon.wire import edit, identity, route
@@ -64,7 +65,7 @@ def _memory(store: Store, request: Request, conversation: Conversation, message:
             sections, _ = briefing.sections(store, conversation.repository, session=conversation.name, now=request.now, per_day=chosen.per_day())
             told.append(injection.fenced(sections, int(chosen.number("inject.max_chars")))[0])
         if chosen.flag("inject.prompt") and len(words) >= chosen.number("inject.min_prompt"):
-            meaning = embedding.for_query(store, offer.cue(words), chosen)
+            meaning = embedding.for_query(store, cues.ends(words), chosen)
             found = offer.look(store, words, session=conversation.name, repository=conversation.repository, chosen=chosen, now=request.now, meaning=meaning)
             if found.text:
                 offer.record(store, found, session=conversation.name, repository=conversation.repository, now=request.now)

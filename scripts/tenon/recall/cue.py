@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+LONGEST = 4000  # characters that are looked up
 MOST_WORDS = 40  # of a long prompt: the first ones and the last ones, where the request stands
 ENOUGH = 3.5  # so much matched weight answers any cue, however long
 LEAST = 1.5  # a cue that says less than this is answered in part only: one noun of the trade is no answer
@@ -124,6 +125,11 @@ def rarer(cue: Cue, size: int, found: Mapping[str, int]) -> Cue:
     if size < 50:
         return cue
     return Cue(cue.words, {word: weight * _rarity(size, found.get(word, 0)) for word, weight in cue.weights.items()})
+
+
+def ends(text: str) -> str:
+    """What of a cue is looked up: all of it, or of a long one its beginning and its end."""
+    return text if len(text) <= LONGEST else text[: LONGEST // 2] + " " + text[-LONGEST // 2 :]
 
 
 def spoken(text: str) -> str:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
     from tenon.store.vectors import Model
 
-LONGEST_CUE = 4000  # characters of a prompt that are looked up: its beginning and its end
 HANDED_OVER = ("procedure",)  # kinds that have their own way into the session
 
 
@@ -28,11 +27,6 @@ class Offer:
         self.words = words
 
 
-def cue(prompt: str) -> str:
-    """What of a prompt is looked up: all of it, or of a long one its beginning and its end."""
-    return prompt if len(prompt) <= LONGEST_CUE else prompt[: LONGEST_CUE // 2] + " " + prompt[-LONGEST_CUE // 2 :]
-
-
 def look(
     store: Store, prompt: str, *, session: str, repository: int | None, chosen: Settings, now: float, meaning: tuple[Model, list[int]] | None = None
 ) -> Offer:
@@ -42,7 +36,7 @@ def look(
     """
     found = recall(
         store,
-        cue(prompt),
+        prompt,
         scope=places.scope(store, repository),
         k=int(chosen.number("inject.hits")),
         now=now,

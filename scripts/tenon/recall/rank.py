@@ -30,7 +30,7 @@ MOST_CITATIONS = 5
 ENOUGH = 0.34  # evidence that a hit answers the cue: the floor unless the user sets another
 TOGETHER = 0.92  # match and cosine that are as much, where the match is at least SOME
 SOME = 0.3
-ALONE, ASKED = 0.52, 0.14  # the cosine that is as much by itself, among one text; and where the cue asks what is remembered
+ALONE, ASKED = 0.52, 0.28  # the cosine that is as much by itself, among one text; and where the cue asks what is remembered
 PER_TENFOLD = 0.06  # among ten times as many texts one is so much nearer by chance
 BY_LINK = 0.6  # so much of a memory's evidence goes along an approved edge
 NARROW = 0.3  # cosines closer together than this are not spread further apart
@@ -78,7 +78,7 @@ class Parts:
 
     def named(self) -> dict[str, float]:
         """Every part by its name, the cosine as it is, and each hint that holds."""
-        told = {name: round(value, 3) for name, value in zip(PARTS, self.values())}
+        told = {name: round(value, 3) for name, value in (*zip(PARTS, self.values()), *self.hints.items())}
         if self.cosine is not None:
             told["cosine"] = round(self.cosine, 3)
         return told

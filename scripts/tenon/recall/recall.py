@@ -7,6 +7,7 @@ dropped when they answer too little of it. Nothing fitting is an answer: an empt
 
 from __future__ import annotations
 
+from tenon.base import faults
 from tenon.base.lean import sqlite
 from tenon.base.text import words as all_words
 from tenon.recall import asks as hints
@@ -17,7 +18,7 @@ from tenon.store import nearby, search, vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
     from typing import Any
 
     from tenon.recall.asks import Asks
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
 DEPTH = 50  # candidates of each kind by their words
 MEANING = 30  # and by their meaning alone
 SHORTLIST = 200  # rows whose signs agree best, which are compared by their full codes
+WIDER = 8  # times as many, where too few of those are wanted
+UNTIMELY = 0.5  # so much is left of the evidence of what is not of the time that the cue names
 READ = 24  # candidates of each kind that are read
 MEANT = 0.25  # a text that shares no word with the cue answers nothing below this cosine, whatever the floor
+NEAR_BEST = 0.65  # nor below so much of the best cosine
 LABEL = 40  # characters in front of a colon that may name who speaks
 LINKS = 5  # memories whose edges are followed
 DAY_S = 86400.0
@@ -39,7 +43,7 @@ SPOKEN = ("prompt", "reply")
 class Hit:
     """One thing that came to mind, with what speaks for it; `words` are those it shares with the cue."""
 
-    __slots__ = ("candidate", "score", "parts", "words", "evidence")
+    __slots__ = ("candidate", "score", "parts", "words", "evidence", "untimely")
 
     def __init__(self, candidate: Candidate, parts: Parts) -> None:
         self.candidate = candidate
@@ -47,6 +51,7 @@ class Hit:
         self.score = 0.0
         self.words: list[str] = []
         self.evidence = 0.0
+        self.untimely = False  # the cue names a time, and this is not of it
 
 
 class Recall:
@@ -91,6 +96,7 @@ def recall(
     none remain (a prompt), otherwise any cue is looked up. `seen` ids are left out; an exchange comes once, by whichever
     side answers best. `meaning` is the cue's vector by a model other than the built-in one. Any text is a valid cue.
     """
+    cue = cues.ends(cue)
     asked = cues.read(cue, strict=strict)
     if not asked.words or k <= 0:
         return Recall([], [])
@@ -108,8 +114,9 @@ def recall(
     hits: list[Hit] = []
     misses: list[Hit] = []
     told = set(seen)
+    least = max([MEANT, *(NEAR_BEST * hit.parts.cosine for hit in ranked if hit.parts.cosine is not None)])
     for hit in ranked:
-        meant = bool(hit.words) or hit.parts.linked > 0.0 or (hit.parts.cosine or 0.0) >= MEANT
+        meant = bool(hit.words) or hit.parts.linked > 0.0 or (not hit.untimely and (hit.parts.cosine or 0.0) >= least)
         wanted = meant and hit.evidence >= floor and len(hits) < k
         if wanted:
             search.pair(store, hit.candidate)
@@ -129,6 +136,7 @@ def described(hit: Hit) -> dict[str, Any]:
         "type": found.kind,
         "content": found.text,
         "score": round(hit.score, 3),
+        "evidence": round(hit.evidence, 3),
         "matched": hit.words,
         "created": injection.day(found.at),
         "last_reinforced": injection.day(found.fresh_at),
@@ -138,11 +146,19 @@ def described(hit: Hit) -> dict[str, Any]:
 
 def _meaning(store: Store, cue: str) -> tuple[Model, list[int]] | None:
     """The built-in model and the cue's vector by it, or None when there is no table, or it knows too few of the words."""
+    try:
+        return _by_table(store, cue)
+    except Exception as error:  # noqa: BLE001 - a damaged table, or a module that an update has half replaced, costs the meaning and not the words
+        faults.note("recall", error, "looked up by words alone")
+        return None
+
+
+def _by_table(store: Store, cue: str) -> tuple[Model, list[int]] | None:
     from tenon.vectors.table import shared
 
     table = shared()
     unit = table.embed(cues.spoken(cue)) if table is not None else None
-    model = vectors.builtin(store) if unit is not None else None
+    model = vectors.named(store, table.name) if table is not None and unit is not None else None
     return (model, unit) if model is not None and unit is not None else None
 
 
@@ -163,30 +179,21 @@ class _Look:
         self.asks: Asks = hints.read(cue, all_words(cue), now)
         self.hits: list[tuple[Hit, cues.Cue]] = []
         self.among = [0, 0]  # memories and passages that the cue's vector was looked for among
-        self.named: Callable[[list[int]], list[Candidate]] | None = None  # memories by their rows, narrowed as asked
+        self.narrow: dict[str, Any] = {}  # what of the memories is wanted
 
     def memories(self, *, tier: str, kinds: Sequence[str], without: Sequence[str]) -> None:
         """Adds the memories that share words with the cue or mean the like."""
         found, size, rows = search.memories(self.store, self.asked.words, self.scope, DEPTH, tier=tier, kinds=kinds, without=without)
 
-        def others(numbers: list[int]) -> list[Candidate]:
-            return search.by_rows(self.store, vectors.MEMORY, numbers, self.scope, tier=tier, kinds=kinds, without=without)
-
-        self.named = others
-        window = self.asks.window
-        dated = nearby.memories_within(self.store, window, self.scope, DEPTH) if window else []
-        self._add(vectors.MEMORY, found, others, dated, cues.rarer(self.asked, size, rows))
+        self.narrow = {"tier": tier, "kinds": kinds, "without": without}
+        self._add(vectors.MEMORY, found, self.narrow, cues.rarer(self.asked, size, rows))
 
     def archive(self, *, kinds: Sequence[str], not_session: str, threads: bool) -> None:
         """Adds the archived passages that share words with the cue or mean the like."""
         found, size, rows = search.turns(self.store, self.asked.words, self.scope, DEPTH, kinds=kinds, not_session=not_session, threads=threads)
 
-        def others(numbers: list[int]) -> list[Candidate]:
-            return search.by_rows(self.store, vectors.PASSAGE, numbers, self.scope, kinds=kinds, not_session=not_session, threads=threads)
-
-        window = self.asks.window
-        dated = nearby.turns_within(self.store, window, self.scope, DEPTH) if window else []
-        self._add(vectors.PASSAGE, found, others, dated, cues.rarer(self.asked, size, rows))
+        narrow = {"kinds": kinds, "not_session": not_session, "threads": threads}
+        self._add(vectors.PASSAGE, found, narrow, cues.rarer(self.asked, size, rows))
 
     def ranked(self) -> list[Hit]:
         """All candidates, best first; only the best of each kind have been read."""
@@ -218,9 +225,9 @@ class _Look:
         """The hits, and what approved edges lead to from the best memories among them: it comes to mind with them, if less surely."""
         memories = {hit.candidate.row: hit for hit in read if hit.candidate.tier != "archive"}
         best = [row for row, hit in memories.items() if hit.evidence > 0.0][:LINKS]
-        links = nearby.linked(self.store, best) if best and self.named else []
+        links = nearby.linked(self.store, best) if best else []
         new = [target for _, target, _ in links if target not in memories][:LINKS]
-        for candidate in self.named(new) if new and self.named else ():
+        for candidate in search.by_rows(self.store, vectors.MEMORY, new, self.scope, **self.narrow) if new else ():
             hit = memories[candidate.row] = Hit(candidate, self._parts(candidate, 0.0, None, 0.0))
             read.append(hit)
         for origin, target, strength in links:
@@ -232,19 +239,21 @@ class _Look:
             hit.score = rank.score(hit.parts, self.ranking)
         return read
 
-    def _add(self, kind: int, found: list[Candidate], others: Callable[[list[int]], list[Candidate]], dated: list[int], weighed: cues.Cue) -> None:
+    def _add(self, kind: int, found: list[Candidate], narrow: dict[str, Any], weighed: cues.Cue) -> None:
         """Adds what the words found, what means the like, and what is of the time that the cue names."""
-        cosines: dict[int, float] = {}
         known = {candidate.row for candidate in found}
-        more = [row for row in dated if row not in known]
-        if self.meaning is not None:
-            model, unit = self.meaning
-            near = vectors.nearest(self.store, model, kind, unit, self.scope, SHORTLIST)
-            self.among[kind] = vectors.among(self.store, model, kind, self.scope)
-            cosines = vectors.cosines(self.store, model, kind, unit, list({*known, *more, *near}))
-            more += sorted([row for row in near if row in cosines and row not in known], key=lambda row: (-cosines[row], row))[:MEANING]
+        window = self.asks.window
+        more = [row for row in search.within(self.store, kind, window, self.scope, DEPTH, **narrow) if row not in known] if window else []
+        cosines: dict[int, float] = {}
+        try:
+            if self.meaning is not None:
+                cosines, near = self._nearest(*self.meaning, kind, [*known, *more], narrow)
+                more += [row for row in near if row not in more]
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with vectors, what the words found is not lost
+            faults.note("recall", error, "looked up by words alone")
+            self.meaning = None
         if more:
-            found = found + others(more)
+            found = found + search.by_rows(self.store, kind, more, self.scope, **narrow)
         top = max([candidate.bm25 for candidate in found], default=0.0)
         sessions: dict[int, float] = {}
         for candidate in found:
@@ -258,6 +267,18 @@ class _Look:
             if window is not None and window[0] <= candidate.at < window[1]:
                 parts.hints["of the time"] = 1.0
             self.hits.append((Hit(candidate, parts), weighed))
+
+    def _nearest(self, model: Model, unit: list[int], kind: int, known: list[int], narrow: dict[str, Any]) -> tuple[dict[int, float], list[int]]:
+        """The cosines of the known rows and of others, and which of those to read: the nearest that are wanted."""
+        self.among[kind] = vectors.among(self.store, model, kind, self.scope)
+        for wanted in (SHORTLIST, WIDER * SHORTLIST):
+            near = vectors.nearest(self.store, model, kind, unit, self.scope, wanted)
+            cosines = {row: vectors.calibrated(model, raw) for row, raw in vectors.cosines(self.store, model, kind, unit, list({*known, *near})).items()}
+            others = [row for row in near if row in cosines and row not in known]
+            passing = search.passing(self.store, kind, others, self.scope, **narrow)
+            if len(passing) >= MEANING or len(near) < wanted:
+                break
+        return cosines, sorted(passing, key=lambda row: (-cosines[row], row))[:MEANING]
 
     def _parts(self, candidate: Candidate, bm25: float, cosine: float | None, session: float) -> Parts:
         days = max(0.0, (self.now - candidate.set_at) / DAY_S)
@@ -277,8 +298,13 @@ class _Look:
         if "of the time" in parts.hints:
             own += self.asks.dated  # what is of that time need not say so
         match, hit.words = cues.answered(weighed, candidate.text, own)
+        if "of the time" in parts.hints and set(weighed.words) <= set(asks.dated):
+            match = 1.0  # «what did we do yesterday?» asks for no more
         parts.match = cues.answered(weighed, candidate.text, own + all_words(candidate.near))[0] if candidate.near else match
         hit.evidence = rank.evidence(match, parts.cosine, self.among[vectors.PASSAGE if candidate.tier == "archive" else vectors.MEMORY], asked=asks.memory)
+        hit.untimely = asks.window is not None and "of the time" not in parts.hints
+        if hit.untimely:
+            hit.evidence *= UNTIMELY
         among = set(own)
         told = parts.hints
         if asks.time and hints.tells_time(among):

@@ -140,7 +140,10 @@ def _without_vector(store: Store) -> list[bool]:
     from tenon.vectors.table import shared
 
     table = shared()
-    return [] if table is None else [passed for passed, text in vectors.bare(store, table.name, BARE) if table.embed(text) is not None]
+    try:
+        return [] if table is None else [passed for passed, text in vectors.bare(store, table.name, BARE) if table.embed(text) is not None]
+    except OSError:  # an update has put another table in its place meanwhile
+        return []
 
 
 def check_chain(store: Store, most: int | None, within_s: float) -> Chain:

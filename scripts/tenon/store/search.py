@@ -33,6 +33,13 @@ PASSAGES_BY_ROW = (
     "FROM passage p CROSS JOIN turn t ON t.id = p.turn WHERE p.id IN ({rows}) AND t.forgotten IS NULL {more}"
 )
 DEEPER = 5  # times as many as are wanted come from the index, as some of them are not of the scope
+MEMORIES_PASSING = "SELECT m.id FROM memory m WHERE m.id IN ({rows}) AND m.status = 'live' {more}"
+PASSAGES_PASSING = "SELECT p.id FROM passage p CROSS JOIN turn t ON t.id = p.turn WHERE p.id IN ({rows}) AND t.forgotten IS NULL {more}"
+MEMORIES_IN = "SELECT m.id FROM memory m WHERE m.created >= ? AND m.created < ? AND m.status = 'live' {more} ORDER BY m.created DESC LIMIT ?"
+PASSAGES_IN = (
+    "SELECT p.id FROM session s CROSS JOIN turn t ON t.session = s.id CROSS JOIN passage p ON p.turn = t.id AND p.id = (SELECT min(id) FROM passage WHERE turn = t.id) "
+    "WHERE s.last >= ? AND s.started < ? {where} AND t.at >= ? AND t.at < ? AND t.kind = 'prompt' AND t.forgotten IS NULL {more} ORDER BY t.id DESC LIMIT ?"
+)
 AT_ONCE = 500  # rows that are looked up by one query
 SESSION = "SELECT id FROM session WHERE name = ?"
 NEAR = "FROM turn WHERE session = ? AND thread = (SELECT thread FROM turn WHERE id = ?) AND forgotten IS NULL"
@@ -127,10 +134,8 @@ def by_rows(
 
     Of several passages of one turn it is the first that is named.
     """
-    if kind == vectors.MEMORY:
-        sql, (more, values) = MEMORIES_BY_ROW, _of_memories(scope, tier, kinds, without)
-    else:
-        sql, (more, values) = PASSAGES_BY_ROW, _of_turns(store, scope, kinds, not_session, threads)
+    more, values = _narrowed(store, kind, scope, tier=tier, kinds=kinds, without=without, not_session=not_session, threads=threads)
+    sql = MEMORIES_BY_ROW if kind == vectors.MEMORY else PASSAGES_BY_ROW
     found: dict[int, Any] = {}
     for at in range(0, len(rows), AT_ONCE):
         some = rows[at : at + AT_ONCE]
@@ -138,6 +143,28 @@ def by_rows(
             found[row[0 if kind == vectors.MEMORY else 9]] = row
     kept = [found[row] for row in dict.fromkeys(rows) if row in found]
     return [_memory(row) for row in kept] if kind == vectors.MEMORY else _turns(kept)
+
+
+def passing(store: Store, kind: int, rows: Sequence[int], scope: Sequence[int] | None, **narrow: Any) -> set[int]:
+    """Which of the rows `by_rows` would give, without reading them."""
+    more, values = _narrowed(store, kind, scope, **narrow)
+    sql = MEMORIES_PASSING if kind == vectors.MEMORY else PASSAGES_PASSING
+    found: set[int] = set()
+    for at in range(0, len(rows), AT_ONCE):
+        some = rows[at : at + AT_ONCE]
+        found.update([row for (row,) in store.each(sql.format(rows=_marks(some), more=more), (*some, *values))])
+    return found
+
+
+def within(store: Store, kind: int, window: tuple[float, float], scope: Sequence[int] | None, limit: int, **narrow: Any) -> list[int]:
+    """The newest memories, or the first passages of the newest prompts, of a time: its first second, and the one after its last."""
+    more, values = _narrowed(store, kind, scope, **narrow)
+    if kind == vectors.MEMORY:
+        rows = store.rows(MEMORIES_IN.format(more=more), (*window, *values, limit))
+    else:
+        where = "" if scope is None else f"AND s.repository IN ({_marks(scope)})"
+        rows = store.rows(PASSAGES_IN.format(where=where, more=more), (*window, *(scope or ()), *window, *values, limit))
+    return [row for (row,) in rows]
 
 
 def pair(store: Store, turn: Candidate) -> None:
@@ -157,6 +184,13 @@ def _ranked(store: Store, sql: str, match: str, after: int, values: Sequence[obj
         if len(rows) >= limit or matching <= most:
             break
     return rows
+
+
+def _narrowed(
+    store: Store, kind: int, scope: Sequence[int] | None, *, tier: str = "", kinds: Sequence[str] = (), without: Sequence[str] = (), not_session: str = "",
+    threads: bool = False,
+) -> tuple[str, list[object]]:  # fmt: skip
+    return _of_memories(scope, tier, kinds, without) if kind == vectors.MEMORY else _of_turns(store, scope, kinds, not_session, threads)
 
 
 def _of_memories(scope: Sequence[int] | None, tier: str, kinds: Sequence[str], without: Sequence[str]) -> tuple[str, list[object]]:

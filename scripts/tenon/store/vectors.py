@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 MEMORY, PASSAGE = 0, 1
 BUILTIN = "builtin:"  # the names of the tables that come with Tenon begin so
 LARGEST = 16384  # dimensions
+CHANCE, SPREAD = 0.119, 0.109  # Model has them: those of the built-in table, by the sentences of world/backlog.py
 MARKS = 500  # values bound to one statement
 
-MODELS = "SELECT id, name, dims, mean, ready FROM model ORDER BY id"
-NAMED = "SELECT id, name, dims, mean, ready FROM model WHERE name = ?"
-ADD_MODEL = "INSERT INTO model (name, dims, mean) VALUES (?, ?, ?)"
+MODELS = "SELECT id, name, dims, mean, ready, chance, spread FROM model ORDER BY id"
+NAMED = "SELECT id, name, dims, mean, ready, chance, spread FROM model WHERE name = ?"
+ADD_MODEL = "INSERT INTO model (name, dims, mean, chance, spread) VALUES (?, ?, ?, ?, ?)"
 ANOTHER_READY = f"SELECT 1 FROM model WHERE ready IS NOT NULL AND substr(name, 1, {len(BUILTIN)}) <> '{BUILTIN}' LIMIT 1"
 STILL = "SELECT 1 FROM model WHERE id = ? AND name = ? AND dims = ?"
 DROP_MODEL = ("DELETE FROM vector WHERE model = ?", "DELETE FROM block WHERE model = ?", "DELETE FROM model WHERE id = ?")
@@ -66,16 +67,21 @@ def beside(text: str, near: str) -> str:
 
 
 class Model:
-    """An embedding model that the store has vectors of; `ready` is when it had all of them for the first time."""
+    """An embedding model that the store has vectors of; `ready` is when it had all of them for the first time.
 
-    __slots__ = ("id", "name", "dims", "mean", "ready")
+    chance, spread: the mean and the standard deviation of its cosines between sentences that have nothing to do with each other.
+    """
 
-    def __init__(self, number: int, name: str, dims: int, mean: bytes, ready: float | None) -> None:
+    __slots__ = ("id", "name", "dims", "mean", "ready", "chance", "spread")
+
+    def __init__(self, number: int, name: str, dims: int, mean: bytes, ready: float | None, chance: float, spread: float) -> None:
         self.id = number
         self.name = name
         self.dims = dims
         self.mean = _whole_numbers(mean)
         self.ready = ready
+        self.chance = chance
+        self.spread = spread
 
 
 def builtin(store: Store) -> Model | None:
@@ -102,8 +108,10 @@ def is_ready(store: Store) -> bool:
     return store.one(ANOTHER_READY) is not None
 
 
-def choose(store: Store, name: str, dims: int, mean: list[int]) -> Model:
-    """The model of that name, which is added when it is new; `mean` is of its unit vectors (times 32768), and of an old one stays.
+def choose(store: Store, name: str, dims: int, mean: list[int], chance: float = CHANCE, spread: float = SPREAD) -> Model:
+    """The model of that name, which is added when it is new; `mean` is of its unit vectors (times 32768).
+
+    `chance` and `spread` are as Model has them, those of the built-in table when they are not said. Of an old model all three stay.
 
     Raises TenonError for a size that is none, or another one than the store has vectors of under that name.
     """
@@ -113,7 +121,8 @@ def choose(store: Store, name: str, dims: int, mean: list[int]) -> Model:
         known = named(store, name)
         if known is None:
             short = b"".join([min(32767, max(-32768, value)).to_bytes(2, "little", signed=True) for value in mean])
-            known = Model(int(store.execute(ADD_MODEL, (name, dims, short)).lastrowid or 0), name, dims, short, None)
+            number = store.execute(ADD_MODEL, (name, dims, short, chance, spread)).lastrowid
+            known = Model(int(number or 0), name, dims, short, None, chance, spread)
             _see_whether_ready(store, known)
             known = named(store, name) or known
         if known.dims != dims:
@@ -148,7 +157,10 @@ def add(store: Store, kind: int, items: Iterable[tuple[int, int | None, str]]) -
         store.execute(LOWER[kind], (first - 1, model.id if model else 0, first - 1))
         if table is None or model is None:
             return 0
-        known = [(row, repository, unit) for row, repository, text in given if (unit := table.embed(text)) is not None]
+        try:
+            known = [(row, repository, unit) for row, repository, text in given if (unit := table.embed(text)) is not None]
+        except OSError:  # an update has put another table in its place: the next process finds them missing
+            return 0
         put(store, model, kind, known)
         if not _hole(store, model, kind, first):
             store.execute(RAISE[kind], (last, model.id, last))
@@ -242,6 +254,16 @@ def cosines(store: Store, model: Model, kind: int, unit: list[int], rows: Sequen
         some = rows[at : at + MARKS]
         found += store.rows(CODES.format(marks=", ".join("?" * len(some))), (kind, model.id, *some))
     return dict(zip([row for row, _ in found], codes.cosines(unit, [packed for _, packed in found])))
+
+
+def calibrated(model: Model, cosine: float) -> float:
+    """What a cosine of the model's is on the scale of the built-in table, by how far it is from chance; of that table itself, the same.
+
+    Recall's thresholds are the table's, and models differ: with many of them what has nothing in common has a cosine of 0.5 or more.
+    """
+    if model.name.startswith(BUILTIN) or model.spread <= 0.0:
+        return cosine
+    return max(-1.0, min(1.0, CHANCE + (cosine - model.chance) / model.spread * SPREAD))
 
 
 def missing(store: Store, model: Model, limit: int) -> list[tuple[int, int, int | None, str]]:

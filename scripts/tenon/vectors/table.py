@@ -28,6 +28,7 @@ CHARACTERS = 16_384  # of a text; 256 tokens are about 1,000
 _LOW = bytes(code & 15 for code in range(256))
 _HIGH = bytes(code >> 4 for code in range(256))
 _PRIME = 4_294_967_291  # the largest below 2**32
+_NOTHING = (0, 0, 0)  # what a word of another script says to a table that was taught English
 _OPENED: dict[str, Table | None] = {}
 
 
@@ -41,27 +42,27 @@ class Table:
         self._path = path
         self._words: dict[str, tuple[int, int, int]] = {}  # the sum of the rows in lanes, of their scales, their number
         with open(path, "rb", buffering=0) as file:
-            self._stamp = _stamp(file)
+            self._size = os.fstat(file.fileno()).st_size
             head = file.read(16)
             rows, dims, bits = (int.from_bytes(head[start:end], "little") for start, end in ((8, 12), (12, 14), (14, 16)))
-            if head[:8] != MAGIC or bits != 4 or not dims or dims % 2 or self._stamp[0] < 16 + 4 * rows:
+            if head[:8] != MAGIC or bits != 4 or not dims or dims % 2 or self._size < 16 + 4 * rows:
                 raise TenonError(f"{path} is no table of embeddings, or a damaged one; install Tenon again.")
             self._offsets = _numbers(file.read(4 * rows + 4), 4, "I")
             size = self._offsets[-1] if len(self._offsets) else 0
             self._codes = 16 + 4 * rows + 4 + size + 2 * rows + 2 * dims
-            if self._stamp[0] != self._codes + rows * dims // 2:
+            if self._size != self._codes + rows * dims // 2:
                 raise TenonError(f"{path} is not whole; install Tenon again.")
             self._tokens = file.read(size)
             self._scales = _numbers(file.read(2 * rows), 2, "H")
-            mean = file.read(2 * dims)
+            mean = self._mean = file.read(2 * dims)
         self.dims = dims
         self.mean: list[int] = _numbers(mean, 2, "h").tolist()
         self.name = f"builtin:{int.from_bytes(mean, 'little') % _PRIME:08x}"
 
     def embed(self, text: str) -> list[int] | None:
-        """The unit vector of a text's first 256 tokens; None when fewer than half of its words are known, or the file is gone.
+        """The unit vector of a text's first 256 tokens; None when fewer than half of its words are known, as in other scripts.
 
-        What follows a last form feed stands beside the text and counts half.
+        Raises OSError when the file is gone, or another one than was opened, and a word is new. What follows a last form feed stands beside the text and counts half.
         """
         own, mark, near = text.rpartition(BESIDE)
         if not mark or not own.strip():
@@ -75,7 +76,7 @@ class Table:
         file = None
         try:
             for word in parts(text[:CHARACTERS]):
-                entry = self._words.get(word)
+                entry = self._words.get(word) if word.isascii() else _NOTHING
                 if entry is None:
                     file = file or self._open()
                     entry = self._learn(word, file)
@@ -90,8 +91,6 @@ class Table:
                 left -= count
                 if not left:
                     break
-        except OSError:
-            return None
         finally:
             if file:
                 file.close()
@@ -139,7 +138,7 @@ class Table:
             file.seek(self._codes + row * half)
             codes = file.read(half)
             if len(codes) < half:
-                raise OSError
+                raise OSError(f"{self._path} ends in the middle")
             lanes[0::8] = codes.translate(_LOW)
             lanes[4::8] = codes.translate(_HIGH)
             scale = self._scales[row]
@@ -153,9 +152,10 @@ class Table:
     def _open(self) -> FileIO:
         """The file that was opened first: rows of another one would be other words."""
         file = open(self._path, "rb", buffering=0)  # noqa: SIM115 - the caller closes it
-        if _stamp(file) != self._stamp:
+        file.seek(self._codes - len(self._mean))
+        if os.fstat(file.fileno()).st_size != self._size or file.read(len(self._mean)) != self._mean:
             file.close()
-            raise OSError
+            raise OSError(f"{self._path} was replaced by another table")
         return file
 
 
@@ -167,11 +167,6 @@ def shared(path: str = TABLE) -> Table | None:
         except (OSError, TenonError):
             _OPENED[path] = None
     return _OPENED[path]
-
-
-def _stamp(file: FileIO) -> tuple[int, int]:
-    status = os.fstat(file.fileno())
-    return status.st_size, status.st_mtime_ns
 
 
 def _numbers(data: bytes, size: int, kind: str, order: str = sys.byteorder) -> memoryview:

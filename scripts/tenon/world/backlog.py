@@ -6,6 +6,7 @@ is still the same. So it may end at any point and goes on there; a claim in the 
 
 from __future__ import annotations
 
+import math
 import os
 import time
 
@@ -37,7 +38,10 @@ LOOK_S = 0.3
 BATCH_S = 90.0  # the first one may have to wait until the model is loaded
 BUSY_S = 5.0
 PLAIN = "-"
-# What a model makes of ordinary sentences of this trade tells its vectors' middle, by which their signs are taken.
+LEAST_DIMS = 32  # fewer cannot tell many texts apart
+LEAST_SPREAD, MOST_CHANCE = 0.01, 0.98  # of the cosines of sentences that have nothing in common; beyond, a model takes all for the same
+# What a model makes of ordinary sentences of this trade tells its vectors' middle, by which their signs are taken, and how near to each
+# other sentences are that have nothing to do with each other.
 SAMPLE = (
     "The build fails on the second machine only.", "Let us keep the old column until the migration is done.", "Which port does the gateway listen on?",
     "I prefer tabs in this repository.", "The cache is cleared every night at three.", "def parse(text: str) -> list[str]:", "Tests pass locally, but not in CI.",
@@ -102,15 +106,14 @@ class Worker:
 
         Raises Unavailable when Ollama or the model is not there or answers wrongly.
         """
-        url, name = chosen.text("embed.url"), chosen.text("embed.model")
-        digest = there(url, name)
-        model = self._model(url, name, digest)
+        url, name, guarded = chosen.text("embed.url"), chosen.text("embed.model"), embedding.is_guarded(chosen)
+        model = self._model(url, name, there(url, name, guarded), guarded)
         while not self.stopped():
             found = vectors.missing(self.store, model, BATCH)
             if not found:
                 self._finish(model)
                 return
-            units = _units(url, name, [embedding.sendable(item[3], url) for item in found], model)
+            units = _units(url, name, [embedding.sendable(item[3], url) for item in found], model, guarded)
             if units is None:
                 notes.note(self.store, DIGEST + model.name, "")  # so that it is begun anew
                 raise ollama.Unavailable("wrong", f"{name} gives vectors of another size than before; they are made anew")
@@ -138,23 +141,21 @@ class Worker:
                 if unit is None or at == len(own) - 1:
                     vectors.passed(self.store, model, kind, row)
 
-    def _model(self, url: str, name: str, digest: str) -> Model:
+    def _model(self, url: str, name: str, digest: str, guarded: bool) -> Model:
         """The model's row in the store; a new one for a new model, and for a name that stands for another file than before."""
         own = embedding.full(name)
         known = vectors.named(self.store, own)
         if known is not None and notes.value(self.store, DIGEST + own) == digest:
             return known
-        units = [unit for at in range(0, len(SAMPLE), BATCH) for unit in map(codes.unit, ollama.kept(url, name, SAMPLE[at : at + BATCH], BATCH_S)) if unit]
-        if not units or len({len(unit) for unit in units}) != 1:
-            raise ollama.Unavailable("wrong", f"{name} gives no vectors that can be compared")
-        mean = [sum(values) // len(units) for values in zip(*units)]
+        if known is not None:  # a question's vector has nothing to do with these any more
+            with self.store.transaction():
+                self.claim()
+                vectors.remove(self.store, known)
+        mean, chance, spread = judged(url, name, guarded)
         with self.store.transaction():
             self.claim()
-            known = vectors.named(self.store, own)
-            if known is not None:
-                vectors.remove(self.store, known)
             notes.note(self.store, DIGEST + own, digest)
-            return vectors.choose(self.store, own, len(mean), mean)
+            return vectors.choose(self.store, own, len(mean), mean, chance, spread)
 
     def _finish(self, model: Model) -> None:
         """Moves the watermarks past everything, so that the next look is a short one, and lets go of the models that Ollama was asked for before."""
@@ -178,9 +179,36 @@ class Worker:
         self._progress(model.name, min(so_far), so_far[1])
 
 
-def there(url: str, name: str) -> str:
+def judged(url: str, name: str, guarded: bool) -> tuple[list[int], float, float]:
+    """The mean of a model's unit vectors, and the mean and the spread of its cosines between a question and unrelated texts, all by SAMPLE.
+
+    Raises Unavailable for a model that cannot tell texts apart.
+    """
+    found = [vector for at in range(0, len(SAMPLE), BATCH) for vector in ollama.kept(url, name, SAMPLE[at : at + BATCH], BATCH_S, guarded=guarded)]
+    other = ollama.asked(url, name, SAMPLE[:BATCH], BATCH_S, guarded=guarded) if ollama.tells_apart(name) else found
+    kept, asked = ([unit for unit in map(codes.unit, given) if unit] for given in (found, other))
+    if (len(kept), len(asked)) != (len(found), len(other)) or len({len(unit) for unit in (*kept, *asked)}) != 1:
+        raise ollama.Unavailable("wrong", f"{name} gives no vectors that can be compared")
+    if len(kept[0]) < LEAST_DIMS:
+        raise ollama.Unavailable("wrong", f"{name} gives vectors of {len(kept[0])} dimensions, which are too few; {LEAST_DIMS} are the least")
+    chance, spread = unrelated(asked, kept)
+    for middle, width in ((chance, spread), unrelated(kept, kept)):
+        if width < LEAST_SPREAD or middle > MOST_CHANCE:
+            raise ollama.Unavailable("wrong", f"{name} gives nearly the same vector for sentences that have nothing in common, so it is not used")
+    return [sum(values) // len(kept) for values in zip(*kept)], chance, spread
+
+
+def unrelated(asked: Sequence[list[int]], kept: Sequence[list[int]]) -> tuple[float, float]:
+    """The mean and the standard deviation of the cosines of each with each, but with the one in the same place: that is the same sentence."""
+    packed = [codes.pack(unit) for unit in kept]
+    cosines = [cosine for at, unit in enumerate(asked) for place, cosine in enumerate(codes.cosines(unit, packed)) if place != at]
+    mean = sum(cosines) / len(cosines)
+    return mean, math.sqrt(sum((cosine - mean) ** 2 for cosine in cosines) / len(cosines))
+
+
+def there(url: str, name: str, guarded: bool) -> str:
     """The digest of the model that Ollama has by that name. Raises Unavailable."""
-    listed = {key.lower(): digest for key, digest in ollama.models(url, LOOK_S).items()}
+    listed = {key.lower(): digest for key, digest in ollama.models(url, LOOK_S, guarded=guarded).items()}
     digest = listed.get(embedding.full(name).lower())
     if digest is None:
         raise ollama.Unavailable("missing", f"Ollama at {ollama.shown(url)} does not have {name}; `ollama pull {name}` brings it")
@@ -219,42 +247,42 @@ def _waken(store: Store, chosen: Settings, now: float) -> None:
     model = embedding.ready(store, chosen)
     if not embedding.resting(now) or model is None:
         return
-    url = chosen.text("embed.url")
-    ollama.query(url, model.name, PLAIN, BATCH_S)
+    url, guarded = chosen.text("embed.url"), embedding.is_guarded(chosen)
+    ollama.query(url, model.name, PLAIN, BATCH_S, guarded=guarded)
     try:
-        ollama.query(url, model.name, SAMPLE[0], embedding.QUERY_S)
+        ollama.query(url, model.name, SAMPLE[0], embedding.QUERY_S, guarded=guarded)
     except ollama.Unavailable as error:
         embedding.rest(error.kind, now)
     else:
         embedding.rested()
 
 
-def _units(url: str, name: str, texts: Sequence[str], model: Model) -> list[list[int]] | None:
+def _units(url: str, name: str, texts: Sequence[str], model: Model, guarded: bool) -> list[list[int]] | None:
     """The unit vectors of the texts; None when they are of another size than the model's.
 
     A text that the model cannot take, while it takes another one, gets the vector of an empty one, so that it stops nothing.
     """
     try:
-        found = ollama.kept(url, name, texts, BATCH_S)
+        found = ollama.kept(url, name, texts, BATCH_S, guarded=guarded)
     except ollama.Unavailable as error:
         if error.kind != "wrong":
             raise
-        plain = ollama.kept(url, name, [PLAIN], BATCH_S)[0]
-        found = [_one(url, name, text) or plain for text in texts]
+        plain = ollama.kept(url, name, [PLAIN], BATCH_S, guarded=guarded)[0]
+        found = [_one(url, name, text, guarded) or plain for text in texts]
     if {len(vector) for vector in found} != {model.dims}:
         return None
     units = [codes.unit(vector) for vector in found]
     if None in units:
-        empty = codes.unit(ollama.kept(url, name, [PLAIN], BATCH_S)[0])
+        empty = codes.unit(ollama.kept(url, name, [PLAIN], BATCH_S, guarded=guarded)[0])
         if empty is None or len(empty) != model.dims:
             raise ollama.Unavailable("wrong", f"{name} gives vectors of length 0")
         return [unit or empty for unit in units]
     return [unit for unit in units if unit is not None]
 
 
-def _one(url: str, name: str, text: str) -> list[float] | None:
+def _one(url: str, name: str, text: str, guarded: bool) -> list[float] | None:
     try:
-        return ollama.kept(url, name, [text], BATCH_S)[0]
+        return ollama.kept(url, name, [text], BATCH_S, guarded=guarded)[0]
     except ollama.Unavailable as error:
         if error.kind != "wrong":
             raise

@@ -37,7 +37,7 @@ def for_query(store: Store, text: str, chosen: Settings, timeout_s: float = QUER
 
     url = chosen.text("embed.url")
     try:
-        found = unit(ollama.query(url, model.name, sendable(text, url), timeout_s))
+        found = unit(ollama.query(url, model.name, sendable(text, url), timeout_s, guarded=is_guarded(chosen)))
     except ollama.Unavailable as error:
         rest(error.kind, now)
         return None
@@ -65,13 +65,31 @@ def full(name: str) -> str:
 
 
 def may_ask(chosen: Settings) -> bool:
-    """Whether texts may be sent to embed.url: to this machine by itself, to another one only when the user said so; in doubt not."""
-    mode = chosen.text("embed.ollama")
-    if mode == "off" or chosen.doubt:
-        return False
-    from tenon.world import ollama
+    """Whether embed.url may be asked at all."""
+    return not refusal(chosen)
 
-    return mode == "on" or ollama.is_local(chosen.text("embed.url"))
+
+def refusal(chosen: Settings) -> str:
+    """Why embed.url is not asked, «» where it may be: off, doubt (of what the user said), elsewhere (another machine), unknown (whose it is)."""
+    if chosen.text("embed.ollama") == "off":
+        return "off"
+    if chosen.doubt:
+        return "doubt"
+    if not is_guarded(chosen):
+        return ""
+    from tenon.world import ollama, peer
+
+    if not ollama.is_local(chosen.text("embed.url")):
+        return "elsewhere"
+    return "" if peer.is_known() else "unknown"
+
+
+def is_guarded(chosen: Settings) -> bool:
+    """Whether it must first be seen whose program answers: always but where settings.json says that embed.url is to be asked.
+
+    Whoever agreed to one address did not agree to another that a variable of the environment names.
+    """
+    return chosen.text("embed.ollama") != "on" or chosen.origin["embed.url"] not in ("default", "settings.json")
 
 
 def sendable(text: str, url: str) -> str:

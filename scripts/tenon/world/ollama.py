@@ -1,7 +1,8 @@
 """Ollama, where the user runs it: embeddings of texts, and which models it has; every answer that is not as it must be is an error with a sentence.
 
 Nothing is ever pulled, no proxy of the environment is asked, and no call takes longer than its limit: it runs in a
-thread of its own, whose connection is shut when the time is over, wherever it waits then.
+thread of its own, whose connection is shut when the time is over, wherever it waits then. A `guarded` call sends nothing
+before it knows that the program at the other end is this user's, root's or Ollama's own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from tenon import __version__
 from tenon.base.errors import TenonError
 from tenon.base.text import clean, cut
+from tenon.world import peer
 from tenon.world.call import Abandoned, Call
 
 TYPE_CHECKING = False
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 LARGEST_BYTES = 32 << 20  # of an answer: 16 texts of 4,096 dimensions are 1.5 MB
 LARGEST_DIMS = 16_384
 LONGEST_TEXT = 8000  # characters; what is longer no model of this kind reads to its end
+SERVICE = "ollama"  # the user as whom its own installer has it run
 KEEP_ALIVE = "30m"  # how long the model stays loaded after a request; Ollama's own 5 minutes are shorter than a thought
+AGREE = "where you know that it is your Ollama, `tenon config embed.ollama on` says so"
 # What a family of models wants in front of a text that is kept, and of a question: by the models' own cards.
 PREFIXES = (
     ("qwen3-embedding", "", "Instruct: Given a question, retrieve what was said or noted earlier that answers it\nQuery:"),
@@ -38,19 +42,21 @@ PREFIXES = (
 
 
 class Unavailable(TenonError):
-    """No embeddings now. `kind` says why: away (nobody answers), slow, missing (the model), wrong (an answer that is none)."""
+    """No embeddings now. `kind` says why: away (nobody answers), slow, missing (the model), wrong (an answer that is none),
+    foreign (another user's program answers there), unknown (whose it is cannot be told).
+    """
 
     def __init__(self, kind: str, said: str) -> None:
         super().__init__(said)
         self.kind = kind
 
 
-def embed(url: str, model: str, texts: Sequence[str], timeout_s: float) -> list[list[float]]:
+def embed(url: str, model: str, texts: Sequence[str], timeout_s: float, *, guarded: bool = True) -> list[list[float]]:
     """The vectors of the texts as the model gives them, in their order, all of one size. Raises Unavailable and nothing else."""
     if not texts:
         return []
     body = {"model": model, "input": [clean(text)[:LONGEST_TEXT] for text in texts], "truncate": True, "keep_alive": KEEP_ALIVE}
-    found = _asked(url, "POST", "/api/embed", body, timeout_s, model)
+    found = _asked(url, "POST", "/api/embed", body, timeout_s, guarded, model)
     vectors = found.get("embeddings")
     if not isinstance(vectors, list) or len(vectors) != len(texts):
         many = f"{len(vectors)} vectors" if isinstance(vectors, list) else "no list of vectors"
@@ -61,24 +67,35 @@ def embed(url: str, model: str, texts: Sequence[str], timeout_s: float) -> list[
     return checked
 
 
-def kept(url: str, model: str, texts: Sequence[str], timeout_s: float) -> list[list[float]]:
+def kept(url: str, model: str, texts: Sequence[str], timeout_s: float, *, guarded: bool = True) -> list[list[float]]:
     """The vectors of texts that are kept, with what the model wants in front of such."""
-    return embed(url, model, [_prefixes(model)[0] + text for text in texts], timeout_s)
+    return embed(url, model, [_prefixes(model)[0] + text for text in texts], timeout_s, guarded=guarded)
 
 
-def query(url: str, model: str, text: str, timeout_s: float = 0.15) -> list[float]:
-    """The vector of a question, with what the model wants in front of such."""
-    return embed(url, model, [_prefixes(model)[1] + text], timeout_s)[0]
+def asked(url: str, model: str, texts: Sequence[str], timeout_s: float, *, guarded: bool = True) -> list[list[float]]:
+    """The vectors of questions, with what the model wants in front of such."""
+    return embed(url, model, [_prefixes(model)[1] + text for text in texts], timeout_s, guarded=guarded)
 
 
-def version(url: str, timeout_s: float) -> str:
+def query(url: str, model: str, text: str, timeout_s: float = 0.15, *, guarded: bool = True) -> list[float]:
+    """The vector of one question."""
+    return asked(url, model, [text], timeout_s, guarded=guarded)[0]
+
+
+def tells_apart(model: str) -> bool:
+    """Whether a question has another vector than the same text where it is kept."""
+    kept, asked = _prefixes(model)
+    return kept != asked
+
+
+def version(url: str, timeout_s: float, *, guarded: bool = True) -> str:
     """The version that Ollama says it has. Raises Unavailable."""
-    return cut(str(_asked(url, "GET", "/api/version", None, timeout_s).get("version") or "of no version"), 40)
+    return cut(str(_asked(url, "GET", "/api/version", None, timeout_s, guarded).get("version") or "of no version"), 40)
 
 
-def models(url: str, timeout_s: float) -> dict[str, str]:
+def models(url: str, timeout_s: float, *, guarded: bool = True) -> dict[str, str]:
     """The models that are there, by their full names, each with its digest, which is another when the name stands for another file. Raises Unavailable."""
-    listed = _asked(url, "GET", "/api/tags", None, timeout_s).get("models")
+    listed = _asked(url, "GET", "/api/tags", None, timeout_s, guarded).get("models")
     if not isinstance(listed, list):
         raise Unavailable("wrong", f"{shown(url)} answers, and not as Ollama does: it lists no models")
     return {str(entry.get("name") or entry.get("model") or ""): str(entry.get("digest") or "") for entry in listed if isinstance(entry, dict)}
@@ -122,10 +139,10 @@ def _vector(given: object, url: str, model: str) -> list[float]:
     return values
 
 
-def _asked(url: str, method: str, path: str, body: object, timeout_s: float, model: str = "") -> dict[str, object]:
+def _asked(url: str, method: str, path: str, body: object, timeout_s: float, guarded: bool, model: str = "") -> dict[str, object]:
     """The JSON object that is answered within the limit."""
     call, answer = Call(), _Answer()
-    thread = threading.Thread(target=answer.fetch, args=(call, url, method, path, body, timeout_s), daemon=True)
+    thread = threading.Thread(target=answer.fetch, args=(call, url, method, path, body, timeout_s, guarded), daemon=True)
     thread.start()
     thread.join(timeout_s)
     if thread.is_alive():
@@ -146,10 +163,10 @@ class _Answer:
         self.data = b""
         self.failed: Unavailable | None = None
 
-    def fetch(self, call: Call, url: str, method: str, path: str, body: object, timeout_s: float) -> None:
+    def fetch(self, call: Call, url: str, method: str, path: str, body: object, timeout_s: float, guarded: bool) -> None:
         """Asks, and keeps what came; never raises."""
         try:
-            self.status, self.data = _exchanged(call, url, method, path, body, timeout_s)
+            self.status, self.data = _exchanged(call, url, method, path, body, timeout_s, guarded)
         except Unavailable as error:
             self.failed = error
         except (socket.timeout, Abandoned):  # up to Python 3.9 that is no TimeoutError
@@ -167,7 +184,7 @@ def _slow(url: str, timeout_s: float) -> Unavailable:
     return Unavailable("slow", f"{shown(url)} did not answer within {timeout_s:g} s")
 
 
-def _exchanged(call: Call, url: str, method: str, path: str, body: object, timeout_s: float) -> tuple[int, bytes]:
+def _exchanged(call: Call, url: str, method: str, path: str, body: object, timeout_s: float, guarded: bool) -> tuple[int, bytes]:
     try:
         parts = urlsplit(url.strip())
         host, port, name = parts.hostname or "", parts.port, parts.username
@@ -187,6 +204,8 @@ def _exchanged(call: Call, url: str, method: str, path: str, body: object, timeo
     try:
         connection.connect()
         call.hold(connection.sock)
+        if guarded:
+            _trusted(connection.sock, url)
         connection.request(method, parts.path.rstrip("/") + path, data, headers)
         response = connection.getresponse()
         if response.length is not None and response.length > LARGEST_BYTES:
@@ -199,6 +218,15 @@ def _exchanged(call: Call, url: str, method: str, path: str, body: object, timeo
         return response.status, read
     finally:
         connection.close()
+
+
+def _trusted(connection: socket.socket, url: str) -> None:
+    """Raises Unavailable unless the program that listens there may have the user's texts."""
+    found = peer.is_trusted(connection, SERVICE)
+    if found is None:
+        raise Unavailable("unknown", f"it cannot be told whose program answers at {shown(url)}, so it is not asked; {AGREE}")
+    if not found:
+        raise Unavailable("foreign", f"another user's program answers at {shown(url)}, so it is not asked; {AGREE}")
 
 
 def _huge(url: str) -> Unavailable:

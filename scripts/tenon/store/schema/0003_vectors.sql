@@ -6,6 +6,8 @@ CREATE TABLE model (
     name     TEXT NOT NULL UNIQUE,                   -- builtin:xxxxxxxx, or as the server of the model calls it
     dims     INTEGER NOT NULL,
     mean     BLOB NOT NULL,                          -- dims x int16, little-endian: of the unit vectors, times 32768
+    chance   REAL NOT NULL,                          -- the mean of its cosines between unrelated sentences
+    spread   REAL NOT NULL,                          -- and their standard deviation
     memories INTEGER NOT NULL DEFAULT 0,             -- up to these numbers everything is embedded
     passages INTEGER NOT NULL DEFAULT 0,
     ready    REAL                                    -- when nothing was left to embed for the first time
