@@ -120,11 +120,15 @@ def _recalled(store: Store, event: dict[str, Any], prompt: str, chosen: Settings
 
 def _meaning(store: Store, prompt: str, chosen: Settings) -> tuple[Model, list[int]] | None:
     """The prompt's vector by Ollama, where the store has vectors of a model of its; else recall uses the built-in table by itself."""
-    if not vectors.is_ready(store):
-        return None
-    from tenon.world import embedding
+    try:
+        if not vectors.is_ready(store):
+            return None
+        from tenon.world import embedding
 
-    return embedding.for_query(store, cues.ends(prompt), chosen)
+        return embedding.for_query(store, cues.ends(prompt), chosen)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with another model, the built-in table and the words are not lost
+        faults.note("UserPromptSubmit", error, "looked up without Ollama")
+        return None
 
 
 def _record(store: Store, found: Offer, session: str, repository: int | None, now: float) -> None:

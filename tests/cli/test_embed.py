@@ -9,12 +9,15 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from tenon.base import settings
 from tenon.cli import embed
 from tenon.cli.embed import Known, State
 from tenon.store import db, notes
+from tenon.world import peer
 from tests.cli.conftest import DOOR, PYTHON, Tenon
 from tests.fakes.ollama import Ollama
 
@@ -29,6 +32,8 @@ ITS = Known(MODEL, 1024, 5, 5, ready=True, builtin=False)
 @pytest.fixture()
 def server(tenon: Tenon) -> Iterator[Ollama]:
     """A stand-in that the command is told of."""
+    if not peer.is_known():
+        pytest.skip("where the owner of a port cannot be told, nobody is asked by itself")
     with Ollama() as running:
         tenon.env.update(TENON_EMBED_URL=running.url, TENON_EMBED_OLLAMA="auto")
         yield running
@@ -52,7 +57,7 @@ def test_rebuild_embeds_now_and_ollama_answers_from_then_on(tenon: Tenon, server
     assert "; the rest follows" not in tenon.ok("embed").out
     told = " ".join(tenon.ok("embed", "rebuild").out.split())
     assert f"recall uses: the words, and {MODEL}" in told
-    assert f"{MODEL}: 16 dimensions, 20 of 20 texts" in told
+    assert f"{MODEL}: 32 dimensions, 20 of 20 texts" in told
     assert f"0.12.3 at {server.url}, has {MODEL}" in told
     found = tenon.ok("embed", "--json").records[0]
     assert (MODEL, [20, 20]) == (found["answers"], [model["done"] for model in found["models"]])
@@ -79,9 +84,9 @@ def test_a_model_that_ollama_does_not_have_is_named_with_what_brings_it(tenon: T
 
 def test_another_model_is_tried_before_it_is_chosen(tenon: Tenon, server: Ollama) -> None:
     """With its size; one that is not there, or does not embed, changes nothing."""
-    server.models["all-minilm:latest"] = 24
+    server.models["all-minilm:latest"] = 48
     told = tenon.ok("embed", "model", "all-minilm").out
-    assert ("embed.model = all-minilm  (settings.json)" in told, "It gives 24 dimensions" in told) == (True, True)
+    assert ("embed.model = all-minilm  (settings.json)" in told, "It gives 48 dimensions" in told) == (True, True)
     for name, says in (("nobody", "`ollama pull nobody`"), ("llama3.2:1b", "does not support embeddings"), ("a b", "the name of a model like")):
         result = tenon("embed", "model", name)
         assert (1, True) == (result.code, says in result.err), result.err
@@ -99,6 +104,30 @@ def test_another_machine_is_not_asked_before_the_user_agrees(tenon: Tenon) -> No
     assert (1, True) == ((result := tenon("embed", "model", "x")).code, "is another machine" in result.err)
     tenon.env["TENON_EMBED_OLLAMA"] = "off"
     assert "not asked (embed.ollama is off)" in tenon.ok("embed").out
+
+
+def test_whose_the_program_is_decides_whether_it_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where that cannot be told, and where it is another user's, it says so, and what has it asked all the same."""
+    with Ollama() as server:
+        monkeypatch.setenv("TENON_EMBED_OLLAMA", "auto")
+        monkeypatch.setenv("TENON_EMBED_URL", server.url)
+        monkeypatch.setattr(peer, "TABLES", (("/nowhere", False),))
+        unknown = embed.look(str(tmp_path / "none.db"), settings.load(), 0.0)
+        assert ("unknown", True) == (unknown.ollama, "`tenon config embed.ollama on`" in dict(embed.lines(unknown))["Ollama"])
+        row = f"0: 0100007F:{server.port:04X} 00000000:0000 0A 0:0 0:0 0 4999 0 1 1 0\n"
+        (tmp_path / "tcp").write_text(row, encoding="ascii")
+        monkeypatch.setattr(peer, "TABLES", ((str(tmp_path / "tcp"), False),))
+        if os.name == "posix":
+            foreign = embed.look(str(tmp_path / "none.db"), settings.load(), 0.0)
+            assert ("foreign", True) == (foreign.ollama, "another user's program answers" in dict(embed.lines(foreign))["Ollama"])
+        assert [] == server.requests
+
+
+def test_a_model_that_cannot_tell_texts_apart_is_not_chosen(tenon: Tenon, server: Ollama) -> None:
+    """And the one before it stays."""
+    server.models["tiny:latest"] = 8
+    result = tenon("embed", "model", "tiny")
+    assert (1, True, True) == (result.code, "gives vectors of 8 dimensions, which are too few" in result.err, "Nothing was changed" in result.err)
 
 
 @pytest.mark.parametrize("line", [("status", "x"), ("rebuild", "x"), ("status", "--anew"), ("model", "x", "--anew"), ("model", "x", "y"), ("nothing",)])
@@ -138,9 +167,9 @@ def test_an_interrupted_rebuild_keeps_what_was_done(tenon: Tenon, server: Ollama
     """It says so, lets the next one in, and that goes on."""
     for number in range(20):
         tenon.written(f"note {number} about the gateway")
-    server.faults = ["", "", "", "", "hang"]  # the list, the sample in two, a batch, and then it waits
+    server.faults = ["", "", "", "", "", "hang"]  # the list, the sample in three, a batch, and then it waits
     process = subprocess.Popen([PYTHON, "-I", "-S", DOOR, "embed", "rebuild"], cwd=tenon.project, env=tenon.environment(), stderr=subprocess.PIPE)
-    server.wait("/api/embed", 4)
+    server.wait("/api/embed", 5)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert (130, True) == (process.returncode, b"goes on from here" in told)
@@ -157,6 +186,8 @@ def test_an_interrupted_rebuild_keeps_what_was_done(tenon: Tenon, server: Ollama
         (replace(PLAIN, mode="on", ollama="missing"), "warn", f"ollama pull {MODEL}"), (replace(PLAIN, models=[TABLE, ITS]), "warn", "start Ollama"),
         (replace(PLAIN, models=[TABLE, ITS], ollama="wrong"), "warn", "is that Ollama?"), (replace(PLAIN, models=[TABLE, ITS], ollama="there", answers=MODEL), "ok", ""),
         (replace(PLAIN, models=[TABLE, ITS], ollama="elsewhere"), "ok", ""), (replace(PLAIN, models=[]), "ok", ""),
+        (replace(PLAIN, ollama="foreign"), "ok", ""), (replace(PLAIN, models=[TABLE, ITS], ollama="foreign"), "warn", "ss -ltnp"), (replace(PLAIN, ollama="unknown"), "ok", ""),
+        (replace(PLAIN, models=[TABLE, ITS], ollama="unknown"), "warn", "tenon config embed.ollama on"),
     ],
 )  # fmt: skip
 def test_doctor_warns_only_of_what_is_missed(state: State, level: str, mend: str) -> None:

@@ -79,7 +79,7 @@ def test_a_hit_can_be_explained(tenon: Tenon) -> None:
     assert "(cosine 0." in line
     assert "citations" not in line
     record = tenon.ok("recall", "gateway", "--explain", "--json").records[0]
-    assert ({*journal.PARTS, "cosine", "evidence"}, ["gateway"]) == (set(record["parts"]), record["matched"])
+    assert ({*journal.PARTS, "cosine", "evidence", "says much"}, ["gateway"]) == (set(record["parts"]), record["matched"])
 
 
 def test_one_memory_is_shown_in_full(tenon: Tenon) -> None:

@@ -1,6 +1,7 @@
 """A stand-in for Ollama: its wire format, its texts of error, vectors in which equal words are near; and faults on demand.
 
-`models` has each name with its dimensions; `fault` is in every answer from now on («» is well again), `faults` in the next ones, one each.
+`models` has each name with its dimensions; `common` is the share of every vector that is the same in all, as real models have it;
+`fault` is in every answer from now on («» is well again), `faults` in the next ones, one each.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Ollama:
     """A server on a free port of this machine, until `close`."""
 
     def __init__(self) -> None:
-        self.models: dict[str, int] = {"qwen3-embedding:0.6b": 16}
+        self.models: dict[str, int] = {"qwen3-embedding:0.6b": 32}
+        self.common = 0.0
         self.digests: dict[str, str] = {}  # of models that were pulled anew
         self.chat_only = {"llama3.2:1b"}
         self.fault = ""
@@ -166,7 +168,11 @@ class Door(BaseHTTPRequestHandler):
         elif self.ollama.poison and any(self.ollama.poison in text for text in texts):
             self.refused(500, "failed to encode response: json: unsupported value: NaN")
         else:
-            vectors = [vector(text, int(body.get("dimensions") or self.ollama.models[name])) for text in texts]
+            dims, share = int(body.get("dimensions") or self.ollama.models[name]), self.ollama.common
+            vectors = [vector(text, dims) for text in texts]
+            if share:
+                same = vector("\0", dims)
+                vectors = [[math.sqrt(share) * one + math.sqrt(1 - share) * two for one, two in zip(same, own)] for own in vectors]
             self.told({"model": body["model"], "embeddings": vectors, "total_duration": 9, "load_duration": 1, "prompt_eval_count": len(texts)})
 
     def embeddings(self, body: dict[str, Any]) -> None:

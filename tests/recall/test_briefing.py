@@ -84,16 +84,26 @@ def test_procedures_episodes_and_failures_have_their_own_way(mind: Mind) -> None
 
 
 def test_the_strongest_and_most_cited_are_chosen(mind: Mind) -> None:
-    """Fourteen that last and four that are fresh."""
-    strong = [know(mind, f"strong fact {number}", strength=2.0) for number in range(14)]
+    """Twenty-four that last and four that are fresh."""
+    strong = [know(mind, f"strong fact {number}", strength=2.0) for number in range(24)]
     for number in range(5):
         know(mind, f"plain fact {number}")
         mind.write(f"weak observation {number}", strength=0.5)
     cited = mind.write("cited observation")
     memories.reinforce(mind.store, cited, NOW)
     lines = told(mind)["## What holds here"]
-    assert (18, set(strong)) == (len(lines), {line[-11:-1] for line in lines[:14]})
-    assert cited == lines[14][-11:-1]
+    assert (28, set(strong)) == (len(lines), {line[-11:-1] for line in lines[:24]})
+    assert cited == lines[24][-11:-1]
+
+
+def test_of_equally_strong_ones_what_was_agreed_goes_before_facts_and_the_newer_before_the_older(mind: Mind) -> None:
+    """A preference or a decision is what a session must know."""
+    old, new = know(mind, "an older fact", now=NOW - DAY), know(mind, "a newer fact")
+    wish = know(mind, "short commit messages", kind="preference", now=NOW - 2 * DAY)
+    memories.reinforce(mind.store, old, NOW)
+    memories.reinforce(mind.store, new, NOW)
+    memories.reinforce(mind.store, wish, NOW)
+    assert [wish, new, old] == [line[-11:-1] for line in told(mind)["## What holds here"]]
 
 
 def test_the_same_knowledge_is_the_same_bytes_all_day(mind: Mind) -> None:

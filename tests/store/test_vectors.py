@@ -169,6 +169,20 @@ def test_a_models_mean_is_kept_and_decides_the_signs(store: Store, repository: i
     assert [(bytes([0b00011001]),)] == store.rows("SELECT signs FROM block")
 
 
+def test_a_models_cosines_are_told_on_the_tables_scale(store: Store) -> None:
+    """By how far they are from those of unrelated sentences, within -1 and 1; the table's own stay."""
+    own = vectors.choose(store, "m", 64, [0] * 64, 0.55, 0.05)
+    known = vectors.named(store, "m")
+    assert known is not None
+    assert (0.55, 0.05) == (known.chance, known.spread) == (own.chance, own.spread)
+    again = vectors.choose(store, "m", 64, [0] * 64, 0.1, 0.1)
+    assert (0.55, 0.05) == (again.chance, again.spread)
+    told = [round(vectors.calibrated(known, cosine), 3) for cosine in (0.55, 0.60, 0.50, 0.75, 1.0, -1.0)]
+    assert [0.119, 0.229, 0.009, 0.559, 1.0, -1.0] == told
+    builtin = vectors.choose(store, "builtin:00000001", 64, [0] * 64)
+    assert (0.119, 0.11, 0.3) == (builtin.chance, builtin.spread, vectors.calibrated(builtin, 0.3))
+
+
 # ---------------------------------------------------------------- blocks
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -13,15 +15,17 @@ import pytest
 
 from mcp_server import background
 from tenon.base import faults, paths, settings
+from tenon.recall.recall import recall
 from tenon.store import db, memories, notes, vectors
 from tenon.store.db import Store
-from tenon.vectors import codes
-from tenon.world import backlog, embedding, ollama
+from tenon.vectors import codes, table
+from tenon.world import backlog, embedding, ollama, peer
 from tenon.world.ollama import Unavailable
 from tests.fakes.ollama import Ollama, vector
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = "qwen3-embedding:0.6b"
+DIMS = 32
 NOW = 1_796_100_000.0
 PATIENCE_S = 30.0
 
@@ -32,6 +36,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ollama]:
     with Ollama() as running:
         monkeypatch.setenv("TENON_EMBED_URL", running.url)
         monkeypatch.delenv("TENON_EMBED_OLLAMA")
+        if not peer.is_known():
+            pytest.skip("where the owner of a port cannot be told, nobody is asked by itself")
         yield running
 
 
@@ -46,6 +52,13 @@ def said(values: dict[str, str]) -> None:
     """The file of settings says that."""
     paths.make_private(paths.home())
     Path(paths.settings_path()).write_text(json.dumps(values), encoding="utf-8")
+
+
+def another_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, uid: int, port: int) -> None:
+    """The system says that a user of that number listens on the port."""
+    row = f"   0: 0100007F:{port:04X} 00000000:0000 0A 00000000:00000000 00:00000000 00000000 {uid:5d}        0 12345 1 0 100 0 0 10 0\n"
+    (tmp_path / "tcp").write_text("  sl  local_address rem_address   st\n" + row, encoding="ascii")
+    monkeypatch.setattr(peer, "TABLES", ((str(tmp_path / "tcp"), False),))
 
 
 def write(store: Store, *texts: str) -> list[str]:
@@ -92,9 +105,9 @@ def test_what_is_stored_is_embedded_and_found(server: Ollama, store: Store) -> N
     work(store)
     model = vectors.named(store, MODEL)
     assert model is not None
-    assert (16, True, (40, 40)) == (model.dims, model.ready is not None, vectors.progress(store, model))
+    assert (DIMS, True, (40, 40)) == (model.dims, model.ready is not None, vectors.progress(store, model))
     assert 40 == nearest(store, MODEL, "the moon is made of cheese")
-    assert [16, 16, 16, 16, 8] == [len(body["input"]) for _, path, body in server.requests if path == "/api/embed"]
+    assert [16, 16, 16, 16, 16, 8] == [len(body["input"]) for _, path, body in server.requests if path == "/api/embed"]
     before = len(server.requests)
     work(store)
     assert [("GET", "/api/tags")] == [one[:2] for one in server.requests[before:]]
@@ -115,7 +128,7 @@ def test_it_goes_on_where_it_was_ended(server: Ollama, store: Store) -> None:
 def test_a_worker_that_is_killed_leaves_a_store_to_go_on_with(server: Ollama, store: Store) -> None:
     """A real process, killed while it waits for an answer."""
     write(store, *numbered(20))
-    server.faults = ["", "", "", "", "hang"]  # the list, the two of the sample, a batch, and then it waits
+    server.faults = ["", "", "", "", "", "hang"]  # the list, the three of the sample, a batch, and then it waits
     code = (
         f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'scripts')!r}]\n"
         "from tenon.base import paths, settings\nfrom tenon.store import db\nfrom tenon.world import backlog\n"
@@ -123,7 +136,7 @@ def test_a_worker_that_is_killed_leaves_a_store_to_go_on_with(server: Ollama, st
         "    worker.by_ollama(settings.load())\n"
     )
     process = subprocess.Popen([sys.executable, "-I", "-S", "-c", code])
-    server.wait("/api/embed", 4)
+    server.wait("/api/embed", 5)
     process.kill()
     process.wait(PATIENCE_S)
     now = float(notes.value(store, "claim:embedding").rpartition(" ")[2]) - 10
@@ -173,8 +186,8 @@ def test_a_text_that_changed_while_it_was_embedded_is_embedded_anew(server: Olla
     first, second = write(store, "the gateway listens on 8443", "lunch is at noon")
     real, calls = ollama.kept, []
 
-    def kept(url: str, name: str, texts: list[str], timeout_s: float) -> list[list[float]]:
-        found = real(url, name, texts, timeout_s)
+    def kept(url: str, name: str, texts: list[str], timeout_s: float, *, guarded: bool) -> list[list[float]]:
+        found = real(url, name, texts, timeout_s, guarded=guarded)
         calls.append(texts)
         if len(calls) == 3:  # after the sample
             memories.revise(store, first, "the moon is made of cheese", "it is", NOW)
@@ -189,17 +202,17 @@ def test_a_text_that_changed_while_it_was_embedded_is_embedded_anew(server: Olla
 
 def test_another_model_takes_over_when_it_has_everything(server: Ollama, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until then the one before it answers; afterwards its vectors are gone."""
-    server.models["all-minilm:latest"] = 24
+    server.models["all-minilm:latest"] = 48
     write(store, *numbered(20))
     work(store)
     monkeypatch.setenv("TENON_EMBED_MODEL", "all-minilm")
     work(store, stop_after=1)
     chosen = settings.load()
     found = embedding.for_query(store, "gateway", chosen, 5, NOW)
-    assert ([MODEL, "all-minilm:latest"], (MODEL, 16)) == (names(store), (found[0].name, len(found[1])) if found else None)
+    assert ([MODEL, "all-minilm:latest"], (MODEL, DIMS)) == (names(store), (found[0].name, len(found[1])) if found else None)
     work(store)
     found = embedding.for_query(store, "gateway", chosen, 5, NOW)
-    assert (["all-minilm:latest"], ("all-minilm:latest", 24)) == (names(store), (found[0].name, len(found[1])) if found else None)
+    assert (["all-minilm:latest"], ("all-minilm:latest", 48)) == (names(store), (found[0].name, len(found[1])) if found else None)
     assert any(map(embedding.is_builtin, vectors.models(store)))
 
 
@@ -207,10 +220,10 @@ def test_a_name_that_stands_for_another_file_is_begun_anew(server: Ollama, store
     """Its old vectors cannot be compared with its new ones."""
     write(store, *numbered(3))
     work(store)
-    server.digests[MODEL], server.models[MODEL] = "other", 32
+    server.digests[MODEL], server.models[MODEL] = "other", 64
     work(store)
     model = vectors.named(store, MODEL)
-    assert (32, (3, 3)) == ((model.dims, vectors.progress(store, model)) if model else None)
+    assert (64, (3, 3)) == ((model.dims, vectors.progress(store, model)) if model else None)
 
 
 def test_vectors_of_another_size_are_never_mixed_in(server: Ollama, store: Store) -> None:
@@ -219,14 +232,14 @@ def test_vectors_of_another_size_are_never_mixed_in(server: Ollama, store: Store
     server.digests[MODEL] = digest
     write(store, *numbered(3))
     work(store)
-    server.models[MODEL] = 8
+    server.models[MODEL] = 40
     assert embedding.for_query(store, "gateway", settings.load(), 5, NOW) is None
     write(store, "one more")
     with pytest.raises(Unavailable, match="another size"):
         work(store)
     work(store)
     model = vectors.named(store, MODEL)
-    assert (8, (4, 4)) == ((model.dims, vectors.progress(store, model)) if model else None)
+    assert (40, (4, 4)) == ((model.dims, vectors.progress(store, model)) if model else None)
 
 
 def test_a_text_that_the_model_cannot_take_stops_nothing(server: Ollama, store: Store) -> None:
@@ -242,7 +255,7 @@ def test_a_text_that_the_model_cannot_take_stops_nothing(server: Ollama, store: 
 def test_a_server_that_goes_wrong_in_the_middle_costs_nothing(server: Ollama, store: Store, fault: str) -> None:
     """What was embedded stays, and it goes on when the server is well."""
     write(store, *numbered(40))
-    server.faults = ["", "", "", "", fault, fault]  # the second batch, and the proof that it is not the text
+    server.faults = ["", "", "", "", "", fault, fault]  # the second batch, and the proof that it is not the text
     with pytest.raises(Unavailable):
         work(store)
     model = vectors.named(store, MODEL)
@@ -258,7 +271,7 @@ def test_a_question_is_embedded_by_a_ready_model_only(server: Ollama, store: Sto
     assert (None, []) == (embedding.for_query(store, "gateway", chosen, 5, NOW), server.requests)
     work(store)
     found = embedding.for_query(store, "gateway", chosen, 5, NOW)
-    assert (MODEL, codes.unit(vector(server.embedded[-1], 16))) == ((found[0].name, found[1]) if found else None)
+    assert (MODEL, codes.unit(vector(server.embedded[-1], DIMS))) == ((found[0].name, found[1]) if found else None)
     assert server.embedded[-1].endswith("\nQuery:gateway")
     before = len(server.requests)
     for off in ({"embed.ollama": "off"}, {"embed.url": "http://10.255.255.1"}):
@@ -328,6 +341,131 @@ def test_a_project_cannot_have_texts_sent_away(server: Ollama, store: Store, mon
     assert (url, before + 1) == (settings.load().text("embed.url"), len(server.requests))
 
 
+def test_another_users_program_is_sent_nothing(server: Ollama, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither in the background nor for a question, though it says that it has the model; the user may agree to that address, and to that alone."""
+    write(store, "the gateway listens on 8443")
+    work(store)
+    write(store, "the database is called zebra")
+    own, before = peer.TABLES, len(server.requests)
+    another_users(monkeypatch, tmp_path, os.geteuid() + 4000, server.port)
+    chosen = settings.load()
+    backlog.once(lambda: False, clock=lambda: NOW)
+    assert (None, "foreign", before) == (embedding.for_query(store, "gateway", chosen, 5, NOW), embedding.resting(NOW), len(server.requests))
+    with pytest.raises(Unavailable, match=r"another user's program answers at http://127.*`tenon config embed\.ollama on`"):
+        ollama.version(server.url, 5)
+    said({"embed.ollama": "on"})  # to the usual address, where the environment names another
+    assert embedding.for_query(store, "gateway", settings.load(), 5, NOW + 100) is None
+    said({"embed.ollama": "on", "embed.url": server.url})
+    monkeypatch.delenv("TENON_EMBED_URL")
+    assert (before, True) == (len(server.requests), embedding.for_query(store, "gateway", settings.load(), 5, NOW + 200) is not None)
+    monkeypatch.setattr(peer, "TABLES", own)
+    monkeypatch.setenv("TENON_EMBED_URL", server.url)
+    said({})
+    assert embedding.for_query(store, "gateway", settings.load(), 5, NOW + 300) is not None
+
+
+def test_the_user_named_ollama_is_asked(server: Ollama, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As its own installer has it run."""
+    write(store, "the gateway listens on 8443")
+    another_users(monkeypatch, tmp_path, 4991, server.port)
+    people = tmp_path / "passwd"
+    people.write_text("root:x:0:0::/root:/bin/sh\nollama2:x:4992:1::/:/bin/sh\n", encoding="utf-8")
+    monkeypatch.setattr(peer, "PEOPLE", str(people))
+    backlog.once(lambda: False)
+    assert [] == server.requests
+    people.write_text("root:x:0:0::/root:/bin/sh\nollama:x:4991:986::/usr/share/ollama:/bin/false\n", encoding="utf-8")
+    backlog.once(lambda: False)
+    assert MODEL in names(store)
+
+
+def test_where_the_owner_cannot_be_told_only_a_word_of_the_user_has_it_asked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS and Windows; until then there is not even a connection."""
+    write(store, "the gateway listens on 8443")
+    monkeypatch.setattr(peer, "TABLES", (("/nowhere", False),))
+    monkeypatch.delenv("TENON_EMBED_OLLAMA")
+    with Ollama() as server:
+        said({"embed.url": server.url})
+        backlog.once(lambda: False)
+        assert ("unknown", False, []) == (embedding.refusal(settings.load()), embedding.may_ask(settings.load()), server.requests)
+        with pytest.raises(Unavailable, match="it cannot be told whose program answers"):
+            ollama.version(server.url, 5)
+        said({"embed.url": server.url, "embed.ollama": "on"})
+        backlog.once(lambda: False)
+        found = embedding.for_query(store, "gateway", settings.load(), 5, NOW)
+        assert MODEL == (found[0].name if found else None)
+
+
+# ---------------------------------------------------------------- the scale of a model
+
+THINGS = (
+    "Our staging database is called zebra and only Ottilie may restart it", "The exporter writes parquet files since March", "Payments are settled through the Adyen gateway",
+    "Nightly builds run on the blue machine", "The licence header is checked by a hook", "Invoices are numbered per country", "The mobile app uses Flutter", "Search is backed by Tantivy",
+    "Feature flags live in the config service", "Anna owns the billing module",
+)  # fmt: skip
+
+
+def test_the_tables_scale_is_what_it_makes_of_the_sample() -> None:
+    """So that what other models make of it can be held against it."""
+    shared = table.shared()
+    assert shared is not None
+    units = [unit for unit in map(shared.embed, backlog.SAMPLE) if unit]
+    chance, spread = backlog.unrelated(units, units)
+    assert (len(backlog.SAMPLE), vectors.CHANCE, vectors.SPREAD) == (len(units), round(chance, 3), round(spread, 3))
+
+
+@pytest.mark.parametrize("common", [0.0, 0.5, 0.7, 0.9])
+def test_what_has_nothing_to_do_with_a_prompt_does_not_come_up(server: Ollama, store: Store, common: float) -> None:
+    """Whatever a model's cosine between unrelated texts is; what answers still does."""
+    server.models[MODEL], server.common = 256, common
+    write(store, *THINGS)
+    work(store)
+    model = vectors.named(store, MODEL)
+    assert model is not None
+    assert (True, True) == (abs(model.chance - common) < 0.1 + 0.2 * (1 - common), model.spread < 0.15)
+
+    def found(cue: str) -> list[str]:
+        meaning = embedding.for_query(store, cue, settings.load(), 5, NOW)
+        assert meaning is not None
+        hits = recall(store, cue, scope=None, k=6, now=NOW, per_day={}, floor=0.34, strict=True, meaning=meaning).hits
+        return [hit.candidate.text for hit in hits]
+
+    for cue in ("Write a haiku about the autumn rain", "Why is the sky blue and how do rainbows form?", "Please rename the variable foo to bar in this file"):
+        assert [] == found(cue), cue
+    assert THINGS[0] == found("Who may restart the staging database called zebra?")[0]
+
+
+@pytest.mark.parametrize(
+    ("dims", "common", "says"), [(32, 1.0, "nearly the same vector"), (32, 0.99, "nearly the same vector"), (1, 0.0, "of 1 dimensions"), (31, 0.0, "of 31 dimensions")]
+)
+def test_a_model_that_cannot_tell_texts_apart_is_not_taken(server: Ollama, store: Store, dims: int, common: float, says: str) -> None:
+    """A damaged file, or the wrong kind; what the name stood for before is not asked any more, for the question's vector would be of another make."""
+    write(store, *THINGS)
+    work(store)
+    assert [MODEL] == names(store)
+    server.digests[MODEL], server.models[MODEL], server.common = "other", dims, common
+    with pytest.raises(Unavailable, match=says) as caught:
+        work(store)
+    assert ("wrong", []) == (caught.value.kind, names(store))
+    assert embedding.for_query(store, "gateway", settings.load(), 5, NOW) is None
+
+
+def test_a_table_that_was_replaced_is_not_taken_for_one_that_knows_nothing(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that still has the old one leaves its arrears to the next."""
+    path = str(tmp_path / "table.bin")
+    shutil.copyfile(table.TABLE, path)
+    monkeypatch.setattr(table, "_OPENED", {table.TABLE: table.Table(path)})
+    own = vectors.builtin(store)
+    with monkeypatch.context() as patch:
+        patch.setattr(table, "_OPENED", {table.TABLE: None})
+        write(store, *numbered(3))
+    with open(path, "ab") as file:
+        file.write(b"x")
+    with backlog.Worker(store, lambda: False, clock=lambda: NOW) as worker:
+        worker.built_in()
+    assert own is not None
+    assert (3, (0, 3)) == (len(vectors.missing(store, own, 5)), vectors.progress(store, own))
+
+
 def test_secrets_do_not_go_to_another_machine() -> None:
     """Where they would stay on this one, the text goes as it is."""
     text = "the token is ghp_" + "a1B2" * 9
@@ -390,7 +528,7 @@ def test_the_servers_thread_embeds_and_ends(server: Ollama, store: Store) -> Non
     """And its faults are noted, once."""
     write(store, *numbered(3))
     end = background.started(0)
-    server.wait("/api/embed", 3)
+    server.wait("/api/embed", 4)
     end()
     server.fault = "500"
     end = background.started(0)
@@ -407,6 +545,6 @@ def test_a_session_embeds_in_the_background(server: Ollama, store: Store, tmp_pa
     assert process.stdin is not None
     process.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
     process.stdin.flush()
-    server.wait("/api/embed", 3)
+    server.wait("/api/embed", 4)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert (b'{"jsonrpc":"2.0","id":1,"result":{}}\n', b"", 0) == (out, err, process.returncode)

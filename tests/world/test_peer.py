@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -95,4 +96,42 @@ def test_the_port_of_another_user_is_told_from_one_s_own(server: socket.socket) 
         assert other.stdout is not None
         port = int(other.stdout.readline())
         assert (65534, True) == (peer.listener(port), peer.is_taken_by_another(port))
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            assert peer.is_trusted(client, "nobody-of-that-name") is False
         other.communicate(b"\n", timeout=10)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2", "::1", "::ffff:127.0.0.1"])
+def test_one_s_own_server_is_trusted(address: str) -> None:
+    """By whichever address it is reached."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as listener, socket.socket(family) as client:
+        try:
+            listener.bind((address, 0))
+        except OSError:
+            pytest.skip("this machine does not have the address")
+        listener.listen()
+        client.connect(listener.getsockname()[:2])
+        accepted, _ = listener.accept()
+        with accepted:
+            assert (True if LINUX else None) == peer.is_trusted(client, "nobody-of-that-name")
+            listener.close()  # the connection is still there, and whose it was is not known any more
+            assert peer.is_trusted(client, "nobody-of-that-name") is None
+
+
+@pytest.mark.parametrize(("uid", "trusted"), [(0, True), (4991, True), (4992, False), (65534, False), (None, None)])
+def test_a_server_is_trusted_by_whose_it_is(server: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int | None, trusted: bool | None) -> None:
+    """Root's and that of the user who was named, of all the others one's own."""
+    if os.name != "posix":
+        pytest.skip("no such users")
+    port = server.getsockname()[1]
+    row = f"0: {peer._hex('127.0.0.1', port, False)} 00000000:0000 0A 00000000:00000000 00:00000000 00000000 {uid or 0} 0 1 1 0\n"
+    (tmp_path / "tcp").write_text("  sl  local_address\n" + (row if uid is not None else ""), encoding="ascii")
+    (tmp_path / "people").write_text("root:x:0:0::/:/bin/sh\nollama:x:4991:1:Jörg:/:/bin/sh\nollama2:x:4992:1::/:/bin/sh\nollama:x\n", encoding="utf-8")
+    monkeypatch.setattr(peer, "TABLES", ((str(tmp_path / "tcp"), False),))
+    monkeypatch.setattr(peer, "PEOPLE", str(tmp_path / "people"))
+    with socket.create_connection(server.getsockname()) as client:
+        assert trusted == peer.is_trusted(client, "ollama")
+    monkeypatch.setattr(peer, "TABLES", (("/nowhere", False),))
+    with socket.create_connection(server.getsockname()) as client:
+        assert (False, None) == (peer.is_known(), peer.is_trusted(client, "ollama"))

@@ -63,7 +63,9 @@ class Known:
 
 @dataclass
 class State:
-    """How it stands. `ollama` is there, missing (its model), away, slow, wrong, foreign (another user's), unknown (whose), off, or elsewhere
+    """How it stands.
+
+    `ollama` is there, missing (its model), away, slow, wrong, foreign (another user's), unknown (whose), off, or elsewhere
     (another machine, not agreed to).
     """
 

@@ -74,7 +74,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
         _note(here, found)
         if found.hits and not _fits(here, found):
             out.say("Nothing surely fits that cue. The nearest by meaning:")
-        elif deeper:
+        elif deeper and found.hits:
             out.say("No memory fits that cue; this was said in earlier sessions:")
         for hit in found.hits:
             _hit(here, hit, out, options.explain)

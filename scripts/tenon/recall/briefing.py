@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
     from tenon.store.memories import Memory
 
-DURABLE = 14  # long-term memories that are told
+DURABLE = 24  # long-term memories that are told
+FIRST = ("preference", "decision", "convention", "gotcha", "lesson")  # of equally strong ones these, and then the newer
 FRESH = 4  # short-term ones
 LOOKED_AT = 400
 STEP_CHARS = 200
@@ -79,10 +80,11 @@ def _flat(value: object) -> str:
 
 
 def _chosen(known: Sequence[Memory], now: float, per_day: Mapping[str, float]) -> list[Memory]:
-    def weight(memory: Memory) -> tuple[float, str]:
+    def weight(memory: Memory) -> tuple[float, bool, float, str]:
         # Whole days, so that the order does not flicker within one.
         day = now - now % memories.DAY_S
-        return (-(memory.strength_at(day, per_day[memory.tier]) + 0.1 * min(memory.citations, 5)), memory.ref)
+        strength = memory.strength_at(day, per_day[memory.tier]) + 0.1 * min(memory.citations, 5)
+        return (-strength, memory.kind not in FIRST, -memory.created, memory.ref)
 
     durable = sorted((memory for memory in known if memory.tier == "long" and memory.kind != "procedure"), key=weight)[:DURABLE]
     fresh = sorted((memory for memory in known if memory.tier == "short" and memory.kind not in ("episode", "failure_signature")), key=weight)[:FRESH]

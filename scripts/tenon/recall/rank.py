@@ -37,7 +37,7 @@ NARROW = 0.3  # cosines closer together than this are not spread further apart
 
 
 class Parts:
-    """What speaks for a hit, each from 0 to 1, but strength up to 2 and fit from -0.3 up.
+    """What speaks for a hit, each from 0 to 1, but strength up to 2 and fit from -0.7 up.
 
     bm25: of its kind's best; match: the share of the cue's weight that the text has; likeness: the cosine, spread over the
     candidates' (for «classic» as it is); session: how much of what was found lies in the same session; fit: whether it is of

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 DEPTH = 50  # candidates of each kind by their words
 MEANING = 30  # and by their meaning alone
 SHORTLIST = 200  # rows whose signs agree best, which are compared by their full codes
+LARGEST_BYTES = 100_000_000  # of sign bits that are looked through; where there are more, meaning only orders what the words found
 WIDER = 8  # times as many, where too few of those are wanted
-UNTIMELY = 0.5  # so much is left of the evidence of what is not of the time that the cue names
+UNTIMELY = 0.5  # so much is left of the evidence of what is not of the time that the cue asks for
 READ = 24  # candidates of each kind that are read
 MEANT = 0.25  # a text that shares no word with the cue answers nothing below this cosine, whatever the floor
 NEAR_BEST = 0.65  # nor below so much of the best cosine
@@ -51,7 +52,7 @@ class Hit:
         self.score = 0.0
         self.words: list[str] = []
         self.evidence = 0.0
-        self.untimely = False  # the cue names a time, and this is not of it
+        self.untimely = False  # the cue asks for what is remembered of a time, and this is not of it
 
 
 class Recall:
@@ -184,14 +185,12 @@ class _Look:
     def memories(self, *, tier: str, kinds: Sequence[str], without: Sequence[str]) -> None:
         """Adds the memories that share words with the cue or mean the like."""
         found, size, rows = search.memories(self.store, self.asked.words, self.scope, DEPTH, tier=tier, kinds=kinds, without=without)
-
         self.narrow = {"tier": tier, "kinds": kinds, "without": without}
         self._add(vectors.MEMORY, found, self.narrow, cues.rarer(self.asked, size, rows))
 
     def archive(self, *, kinds: Sequence[str], not_session: str, threads: bool) -> None:
         """Adds the archived passages that share words with the cue or mean the like."""
         found, size, rows = search.turns(self.store, self.asked.words, self.scope, DEPTH, kinds=kinds, not_session=not_session, threads=threads)
-
         narrow = {"kinds": kinds, "not_session": not_session, "threads": threads}
         self._add(vectors.PASSAGE, found, narrow, cues.rarer(self.asked, size, rows))
 
@@ -271,9 +270,12 @@ class _Look:
     def _nearest(self, model: Model, unit: list[int], kind: int, known: list[int], narrow: dict[str, Any]) -> tuple[dict[int, float], list[int]]:
         """The cosines of the known rows and of others, and which of those to read: the nearest that are wanted."""
         self.among[kind] = vectors.among(self.store, model, kind, self.scope)
+        too_many = self.among[kind] * model.dims > 8 * LARGEST_BYTES
+        passing: set[int] = set()
         for wanted in (SHORTLIST, WIDER * SHORTLIST):
-            near = vectors.nearest(self.store, model, kind, unit, self.scope, wanted)
-            cosines = {row: vectors.calibrated(model, raw) for row, raw in vectors.cosines(self.store, model, kind, unit, list({*known, *near})).items()}
+            near = [] if too_many else vectors.nearest(self.store, model, kind, unit, self.scope, wanted)
+            raw = vectors.cosines(self.store, model, kind, unit, list({*known, *near}))
+            cosines = {row: vectors.calibrated(model, cosine) for row, cosine in raw.items()}
             others = [row for row in near if row in cosines and row not in known]
             passing = search.passing(self.store, kind, others, self.scope, **narrow)
             if len(passing) >= MEANING or len(near) < wanted:
@@ -302,7 +304,7 @@ class _Look:
             match = 1.0  # «what did we do yesterday?» asks for no more
         parts.match = cues.answered(weighed, candidate.text, own + all_words(candidate.near))[0] if candidate.near else match
         hit.evidence = rank.evidence(match, parts.cosine, self.among[vectors.PASSAGE if candidate.tier == "archive" else vectors.MEMORY], asked=asks.memory)
-        hit.untimely = asks.window is not None and "of the time" not in parts.hints
+        hit.untimely = asks.memory and asks.window is not None and "of the time" not in parts.hints
         if hit.untimely:
             hit.evidence *= UNTIMELY
         among = set(own)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MEMORY, PASSAGE = 0, 1
 BUILTIN = "builtin:"  # the names of the tables that come with Tenon begin so
 LARGEST = 16384  # dimensions
-CHANCE, SPREAD = 0.119, 0.109  # Model has them: those of the built-in table, by the sentences of world/backlog.py
+CHANCE, SPREAD = 0.119, 0.11  # Model has them: those of the built-in table, by the sentences of world/backlog.py
 MARKS = 500  # values bound to one statement
 
 MODELS = "SELECT id, name, dims, mean, ready, chance, spread FROM model ORDER BY id"

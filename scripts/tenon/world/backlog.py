@@ -94,7 +94,10 @@ class Worker:
             with self.store.transaction():
                 self.claim()
                 found = [item for item in vectors.missing(self.store, model, BY_TABLE + len(silent)) if item[:2] not in silent]
-                units = [table.embed(item[3]) for item in found]
+                try:
+                    units = [table.embed(item[3]) for item in found]
+                except OSError:  # an update has put another table in its place: the next process works it off
+                    return
                 silent.update(item[:2] for item, unit in zip(found, units) if unit is None)
                 self._write(model, list(zip(found, units)))
             if not found:

@@ -42,8 +42,10 @@ PREFIXES = (
 
 
 class Unavailable(TenonError):
-    """No embeddings now. `kind` says why: away (nobody answers), slow, missing (the model), wrong (an answer that is none),
-    foreign (another user's program answers there), unknown (whose it is cannot be told).
+    """No embeddings now.
+
+    `kind` says why: away (nobody answers), slow, missing (the model), wrong (an answer that is none), foreign (another user's
+    program answers there), unknown (whose it is cannot be told).
     """
 
     def __init__(self, kind: str, said: str) -> None:

@@ -72,7 +72,7 @@ def is_trusted(connection: socket.socket, name: str) -> bool | None:
     if not is_known():
         return None
     address, port = connection.getpeername()[:2]
-    found = listener(port, address[7:] if address.startswith("::ffff:") else address)
+    found = listener(port, address.rpartition("ffff:")[2] if "." in address else address)
     return None if found is None else found in (0, os.geteuid()) or found in _numbers(name)
 
 
