@@ -16,9 +16,11 @@ from tenon.base.errors import TenonError
 from tenon.base.text import cut
 from tenon.cli.out import shown
 from tenon.digest import summary
+from tenon.recall import cue as cues
 from tenon.recall import injection
 from tenon.recall.recall import recall
 from tenon.store import db, exchanges, forget, journal, memories, places
+from tenon.world import embedding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,9 +67,14 @@ def _recall(store: Store, event: dict[str, Any], cue: str, chosen: Settings) -> 
         return Answer(context="The user gave no cue. Ask what to recall: `/memory-recall how do we deploy`.")
     now = time.time()
     repository = places.find(store, where.folder(event))
-    found = recall(store, cue, scope=places.scope(store, repository), k=HITS, now=now, per_day=chosen.per_day(), archive=True, not_session=where.session(event))
+    found = recall(
+        store, cue, scope=places.scope(store, repository), k=HITS, now=now, per_day=chosen.per_day(), archive=True, not_session=where.session(event),
+        ranking=chosen.text("recall.ranking"), meaning=embedding.for_query(store, cues.ends(cue), chosen),
+    )  # fmt: skip
+    far = found.only_nearest(chosen.number("recall.floor"))
     lines = [injection.said_line(hit.candidate, hit.words) if hit.candidate.tier == "archive" else injection.memory_line(hit.candidate) for hit in found.hits]
-    text, placed = injection.fenced([("", lines)], int(chosen.number("inject.max_chars")))
+    heading = "Nothing surely fits; these are the nearest by meaning, and may be about something else." if far else ""
+    text, placed = injection.fenced([(heading, lines)], int(chosen.number("inject.max_chars")))
     told = [(hit.candidate.ref, hit.score, hit.parts.values()) for hit in found.hits]
     journal.record(store, event="command", session=where.session(event), repository=repository, words=found.words(), hits=told, chars=len(text), now=now)
     return Answer(context=text if placed else "Nothing in memory fits that cue.")

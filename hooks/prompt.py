@@ -96,7 +96,7 @@ def worth_a_look(prompt: str, shortest: int) -> bool:
         name = prompt.split(None, 1)[0][1:]
         if name and "/" not in name:
             return False
-    return wide_length(prompt) >= shortest
+    return wide_length(prompt[: shortest + 1]) >= shortest
 
 
 def _open(path: str) -> Store:

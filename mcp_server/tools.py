@@ -84,6 +84,7 @@ def _recall(here: Place, given: dict[str, Any]) -> dict[str, Any]:
         ranking=here.settings.text("recall.ranking"),
         meaning=embedding.for_query(here.store, str(given["cue"]), here.settings),
     )
+    far = found.only_nearest(here.settings.number("recall.floor"))
     _journal(here, found.hits, found.words())
     hits = [_hit(here, hit) for hit in found.hits]
     if given.get("with_edges"):
@@ -91,6 +92,8 @@ def _recall(here: Place, given: dict[str, Any]) -> dict[str, Any]:
             if hit.candidate.tier != "archive":
                 told["edges"] = _edges(here, hit.candidate.rowid, int(given.get("edge_depth", 1)))
     result: dict[str, Any] = {"hits": hits, "count": len(hits)}
+    if far:
+        result["note"] = "Nothing surely fits; these are the nearest by meaning, and may be about something else."
     if not hits:
         result["note"] = "Nothing is known about that. " + (
             "" if given.get("archive") else "With archive true, what was said in earlier sessions is searched too."

@@ -44,7 +44,8 @@ def window(text: str) -> list[str] | None:
         ("the decision of 3 May", "2025-05-03 00", "2025-05-04 00"), ("the decision of May 3rd, 2024", "2024-05-03 00", "2024-05-04 00"),
         ("what did we do on 2025-01-31", "2025-01-31 00", "2025-02-01 00"), ("what did we build in 2024", "2024-01-01 00", "2025-01-01 00"),
         ("what did I say three days ago", "2025-06-12 00", "2025-06-13 00"), ("a week ago you found the leak", "2025-06-05 00", "2025-06-12 00"),
-        ("everything since March", "2025-03-01 00", "2025-06-15 15"),
+        ("everything since March", "2025-03-01 00", "2025-06-15 15"), ("what broke since yesterday", "2025-06-14 00", "2025-06-15 15"),
+        ("what did we change since 2024", "2024-01-01 00", "2025-06-15 15"), ("what was decided since last week", "2025-06-02 00", "2025-06-15 15"),
     ],
 )  # fmt: skip
 def test_a_time_in_the_cue_is_a_window(text, first, last):

@@ -435,7 +435,8 @@ def test_what_has_nothing_to_do_with_a_prompt_does_not_come_up(server: Ollama, s
 
 
 @pytest.mark.parametrize(
-    ("dims", "common", "says"), [(32, 1.0, "nearly the same vector"), (32, 0.99, "nearly the same vector"), (1, 0.0, "of 1 dimensions"), (31, 0.0, "of 31 dimensions")]
+    ("dims", "common", "says"),
+    [(32, 1.0, "nearly the same vector"), (32, 0.99, "nearly the same vector"), (1, 0.0, "of 1 dimensions"), (31, 0.0, "of 31 dimensions")],
 )
 def test_a_model_that_cannot_tell_texts_apart_is_not_taken(server: Ollama, store: Store, dims: int, common: float, says: str) -> None:
     """A damaged file, or the wrong kind; what the name stood for before is not asked any more, for the question's vector would be of another make."""

@@ -120,7 +120,9 @@ def test_one_s_own_server_is_trusted(address: str) -> None:
 
 
 @pytest.mark.parametrize(("uid", "trusted"), [(0, True), (4991, True), (4992, False), (65534, False), (None, None)])
-def test_a_server_is_trusted_by_whose_it_is(server: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int | None, trusted: bool | None) -> None:
+def test_a_server_is_trusted_by_whose_it_is(
+    server: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int | None, trusted: bool | None
+) -> None:
     """Root's and that of the user who was named, of all the others one's own."""
     if os.name != "posix":
         pytest.skip("no such users")

@@ -68,14 +68,15 @@ def run(options: argparse.Namespace, out: Out) -> int:
             (_exchange if options.id.startswith("t") else _memory)(here, options.id, out)
             return 0
         found = _found(here, cue, options, archive=options.archive)
-        deeper = not _fits(here, found) and not (options.archive or options.tier or options.kind) and here.settings.flag("recall.archive")
+        floor = here.settings.number("recall.floor")
+        deeper = not found.fits(floor) and not (options.archive or options.tier or options.kind) and here.settings.flag("recall.archive")
         if deeper:
             found = _found(here, cue, options, archive=True)
-        _note(here, found)
-        if found.hits and not _fits(here, found):
+        if found.only_nearest(floor):
             out.say("Nothing surely fits that cue. The nearest by meaning:")
         elif deeper and found.hits:
             out.say("No memory fits that cue; this was said in earlier sessions:")
+        _note(here, found)
         for hit in found.hits:
             _hit(here, hit, out, options.explain)
         if options.explain and found.misses and not out.json:
@@ -87,11 +88,6 @@ def run(options: argparse.Namespace, out: Out) -> int:
             where = "" if options.everywhere else " --everywhere looks in all repositories."
             out.say("Nothing in memory fits that cue" + (", and nothing that was said." if searched else ". --archive searches what was said, too.") + where)
     return 0
-
-
-def _fits(here: Context, found: Recall) -> bool:
-    """Whether any hit shares a word with the cue, or is near enough to answer a prompt."""
-    return any(hit.words or hit.evidence >= here.settings.number("recall.floor") for hit in found.hits)
 
 
 def _found(here: Context, cue: str, options: argparse.Namespace, *, archive: bool) -> Recall:

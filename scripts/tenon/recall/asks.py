@@ -50,8 +50,10 @@ def read(text: str, words: list[str], now: float) -> Asks:
         return asks
     asks.window = _window(words, now)
     if asks.window is not None:
+        if "since" in words:
+            asks.window = asks.window[0], max(asks.window[1], now)
         asks.dated = [word for at, word in enumerate(words) if word in TIMES or (_is_count(word) and any(map(_is_date, words[max(0, at - 2) : at + 3])))]
-    asks.memory = _asks_back(words)
+    asks.memory = _asks_back(words) or (asks.window is not None and (len(words) <= 3 or not _QUESTIONS.isdisjoint(words[:2])))
     asks.time = words[0] == "when" or _has(words, "what date") or _has(words, "which day") or _has(words, "what day") or _has(words, "how long")
     asks.number = words[0] == "how" and words[1:2] in (["many"], ["much"], ["often"], ["long"])
     asks.by = _by(words)
@@ -117,23 +119,23 @@ def _window(words: list[str], now: float) -> tuple[float, float] | None:
         if word == "today":
             return today, now
         if word == "yesterday":
-            return _days(today, 1, 1)
+            return _days(here, 1, 1)
         if word in ("week", "month", "year", "night") and before in ("last", "this"):
-            return _period(word, before, here, today, now)
+            return _period(word, before, here, now)
         if word == "ago" and at >= 2 and words[at - 1].rstrip("s") in _UNITS:
             count = _COUNTS.get(words[at - 2], int(words[at - 2]) if words[at - 2].isdecimal() and len(words[at - 2]) < 4 else 0)
             if count:
                 unit = _UNITS[words[at - 1].rstrip("s")]
-                return _days(today, count * unit + unit // 2, unit)
+                return _days(here, count * unit + unit // 2, unit)
         if word in WEEKDAYS and before in ("on", "last", "since"):
             back = (here.tm_wday - WEEKDAYS.index(word) - 1) % 7 + 1
-            return (_days(today, back, 1)[0], now) if before == "since" else _days(today, back, 1)
+            return _days(here, back, 1)
         if len(word) == 4 and word[:2] in ("19", "20") and word.isdecimal():
             found = _dated(words, at, here)
             if found:
                 return found
         if word in MONTHS and (word not in ("may", "march") or before in _BEFORE_MONTH or before.isdecimal() or after[:1].isdecimal()):
-            return _month(words, at, here, now)
+            return _month(words, at, here)
     return None
 
 
@@ -150,7 +152,7 @@ def _dated(words: list[str], at: int, here: time.struct_time) -> tuple[float, fl
     return None
 
 
-def _month(words: list[str], at: int, here: time.struct_time, now: float) -> tuple[float, float]:
+def _month(words: list[str], at: int, here: time.struct_time) -> tuple[float, float]:
     month = MONTHS.index(words[at]) + 1
     beside = [word.rstrip("stndrh") for word in (words[at - 1] if at else "", *words[at + 1 : at + 3])]
     years = [int(word) for word in beside if len(word) == 4 and word[:2] in ("19", "20") and word.isdecimal()]
@@ -160,15 +162,16 @@ def _month(words: list[str], at: int, here: time.struct_time, now: float) -> tup
         first = _midnight(year, month, days[0])
         return first, first + DAY_S
     first = _midnight(year, month, 1)
-    return first, now if at and words[at - 1] == "since" else _midnight(year, month + 1, 1)
+    return first, _midnight(year, month + 1, 1)
 
 
-def _period(unit: str, which: str, here: time.struct_time, today: float, now: float) -> tuple[float, float]:
+def _period(unit: str, which: str, here: time.struct_time, now: float) -> tuple[float, float]:
     if unit == "night":
-        return today - DAY_S / 2, today + DAY_S / 2
+        midnight = _midnight(here.tm_year, here.tm_mon, here.tm_mday)
+        return midnight - DAY_S / 2, midnight + DAY_S / 2
     if unit == "week":
-        monday = _days(today, here.tm_wday, 1)[0]
-        return (monday, now) if which == "this" else (monday - 7 * DAY_S, monday)
+        monday = _days(here, here.tm_wday, 1)[0]
+        return (monday, now) if which == "this" else (_days(here, here.tm_wday + 7, 1)[0], monday)
     if unit == "month":
         return (
             (_midnight(here.tm_year, here.tm_mon, 1), now)
@@ -179,9 +182,10 @@ def _period(unit: str, which: str, here: time.struct_time, today: float, now: fl
     return _midnight(year, 1, 1), _midnight(year + 1, 1, 1)
 
 
-def _days(today: float, back: int, length: int) -> tuple[float, float]:
-    first = today - back * DAY_S
-    return first, first + length * DAY_S
+def _days(here: time.struct_time, back: int, length: int) -> tuple[float, float]:
+    """So many days from that many days ago; a day may have 23 or 25 hours."""
+    first = _midnight(here.tm_year, here.tm_mon, here.tm_mday - back)
+    return first, _midnight(here.tm_year, here.tm_mon, here.tm_mday - back + length)
 
 
 def _midnight(year: int, month: int, day: int) -> float:

@@ -35,6 +35,7 @@ UNTIMELY = 0.5  # so much is left of the evidence of what is not of the time tha
 READ = 24  # candidates of each kind that are read
 MEANT = 0.25  # a text that shares no word with the cue answers nothing below this cosine, whatever the floor
 NEAR_BEST = 0.65  # nor below so much of the best cosine
+NEAREST = 3  # hits worth showing to who asked, when none of them fits
 LABEL = 40  # characters in front of a colon that may name who speaks
 LINKS = 5  # memories whose edges are followed
 DAY_S = 86400.0
@@ -63,6 +64,17 @@ class Recall:
     def __init__(self, hits: list[Hit], misses: list[Hit]) -> None:
         self.hits = hits
         self.misses = misses
+
+    def fits(self, floor: float) -> bool:
+        """Whether any hit shares a word with the cue, or is sure enough; else they are the nearest, and may be far."""
+        return any(hit.words or hit.evidence >= floor for hit in self.hits)
+
+    def only_nearest(self, floor: float) -> bool:
+        """Whether there are hits and none of them fits; then no more than the nearest few stay."""
+        far = bool(self.hits) and not self.fits(floor)
+        if far:
+            del self.hits[NEAREST:]
+        return far
 
     def words(self) -> list[str]:
         """The words of the cue that any hit shares, each once."""
@@ -297,10 +309,11 @@ class _Look:
         """Holds a candidate's text against the cue."""
         candidate, parts, asks = hit.candidate, hit.parts, self.asks
         own = all_words(candidate.text)
-        if "of the time" in parts.hints:
-            own += self.asks.dated  # what is of that time need not say so
+        timely = asks.memory and "of the time" in parts.hints
+        if timely:
+            own += asks.dated  # what is of that time need not say so
         match, hit.words = cues.answered(weighed, candidate.text, own)
-        if "of the time" in parts.hints and set(weighed.words) <= set(asks.dated):
+        if timely and set(weighed.words) <= set(asks.dated):
             match = 1.0  # «what did we do yesterday?» asks for no more
         parts.match = cues.answered(weighed, candidate.text, own + all_words(candidate.near))[0] if candidate.near else match
         hit.evidence = rank.evidence(match, parts.cosine, self.among[vectors.PASSAGE if candidate.tier == "archive" else vectors.MEMORY], asked=asks.memory)

@@ -34,12 +34,18 @@ ADD_VECTOR = "INSERT INTO vector (kind, row, model, block, codes) VALUES (?, ?, 
 MOVE_VECTOR = "UPDATE vector SET block = ? WHERE kind = ? AND row = ? AND model = ?"
 HERE = "FROM vector WHERE kind = ? AND row IN ({marks}) AND (model = ? OR ? IS NULL)"
 BLOCKS_OF = f"SELECT block, row {HERE}"
+DROP_VECTORS_OF = "DELETE FROM vector WHERE block = ?"
 DROP_VECTORS = f"DELETE {HERE}"
 
 
 def width(dims: int) -> int:
     """The bytes of the signs of one vector."""
     return (dims + 7) // 8
+
+
+def is_sound(count: int, rows: object, signs: object, size: int) -> bool:
+    """Whether a block holds as many rows, and signs of that size, as it says."""
+    return isinstance(rows, bytes) and isinstance(signs, bytes) and len(rows) == 4 * count and len(signs) == size * count
 
 
 def numbers(packed: bytes) -> list[int]:
@@ -62,7 +68,7 @@ def append(store: Store, model: Model, kind: int, repository: int, items: Sequen
         if at >= len(items):
             return
         block, count, rows, signs = store.one(LAST_OPEN, place) or (0, most, b"", b"")
-        if count >= most:
+        if count >= most or not is_sound(count, rows, signs, width(model.dims)):
             block, count, rows, signs = 0, 0, b"", b""
         taken = items[at : at + min(most - count, SEALED_ROWS - held)]
         count, rows, signs = count + len(taken), rows + _packed(row for row, _, _ in taken), signs + b"".join([own for _, _, own in taken])
@@ -95,6 +101,10 @@ def _blank(store: Store, block: int, gone: set[int]) -> None:
     if found is None:
         return
     sealed, count, rows, signs, dims = found
+    if not is_sound(count, rows, signs, width(dims)):
+        store.execute(DROP_BLOCK, (block,))  # whoever is missing in it is embedded anew
+        store.execute(DROP_VECTORS_OF, (block,))
+        return
     before = numbers(rows)
     after = [0 if number in gone else number for number in before]
     left = count - after.count(0)
@@ -114,7 +124,9 @@ def _seal(store: Store, place: tuple[int, int, int], size: int) -> None:
     """Makes one sealed block of what lives in the place's open ones."""
     kept: list[int] = []
     signs: list[bytes] = []
-    for _, _, rows, own in store.rows(OPEN_ONES, place):
+    for _, count, rows, own in store.rows(OPEN_ONES, place):
+        if not is_sound(count, rows, own, size):
+            continue
         living, bits = _living(numbers(rows), own, size, sealed=False)
         kept += living
         signs.append(bits)

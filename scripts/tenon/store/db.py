@@ -138,6 +138,7 @@ def open_store(path: str, *, create: bool = True, busy_s: float = 10.0, upgrade:
     except sqlite.Error as error:
         raise TenonError(explain(path, error)) from error
     try:
+        con.execute("PRAGMA secure_delete = ON")  # also of what an upgrade drops
         version = con.execute("PRAGMA user_version").fetchone()[0]
         if version > migrate.NEWEST:
             raise TenonError(migrate.too_new(path, version))
@@ -148,7 +149,6 @@ def open_store(path: str, *, create: bool = True, busy_s: float = 10.0, upgrade:
             migrate.bring_up(con, path)
         con.execute("PRAGMA foreign_keys = ON")
         con.execute("PRAGMA recursive_triggers = ON")
-        con.execute("PRAGMA secure_delete = ON")
         con.execute("PRAGMA synchronous = NORMAL")
     except sqlite.Error as error:
         con.close()

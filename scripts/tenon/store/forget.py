@@ -139,7 +139,7 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
         going = _going(store, refs)
         beside = _beside(store, going)
         if health.changed(store, refs) or not all(archive.is_as_written(store, turn) for turn in _around(store, going) - going.turns.keys()):
-            rebuild(store)  # the index has the words that a changed turn had; only those can be taken out of it
+            rebuild(store, embed=False)  # the index has the words that a changed turn had; only those can be taken out of it
         copies.take_out(store, _copies(store, going, wanted), reason, now)
         said: list[str] = []
         for memory in going.memories.values():
@@ -161,7 +161,7 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
             forgotten.bury_named(store, given.strip(), reason, now)
         _unmention(store, {*going.memories, *(turn.ref for turn in going.turns.values())}, said, texts_given, wanted)
         if not whole:
-            rebuild(store)
+            rebuild(store, embed=False)  # vectors follow in the background: forgetting has no time to embed everything
     _clean(store)
     return list(going.sessions.values())
 

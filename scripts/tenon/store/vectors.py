@@ -78,7 +78,8 @@ class Model:
         self.id = number
         self.name = name
         self.dims = dims
-        self.mean = _whole_numbers(mean)
+        sound = isinstance(mean, bytes) and len(mean) == 2 * dims
+        self.mean = _whole_numbers(mean) if sound else [0] * dims  # of a damaged one: signs are taken around nothing, and cosines stay exact
         self.ready = ready
         self.chance = chance
         self.spread = spread

@@ -48,7 +48,7 @@ def listener(port: int, here: str = "127.0.0.1") -> int | None:
     found: dict[str, int] = {}
     for table, _ in TABLES:
         for row in _rows(table):
-            fields = row.split(None, 10)
+            fields = row.split(None, 10) if f" {LISTENS} " in row else ()
             if len(fields) > 7 and fields[3] == LISTENS and fields[1] in places:
                 found[fields[1]] = int(fields[7])
     return next((found[place] for place in places if place in found), None)
