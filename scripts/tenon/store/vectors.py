@@ -161,6 +161,7 @@ def add(store: Store, kind: int, items: Iterable[tuple[int, int | None, str]]) -
         try:
             known = [(row, repository, unit) for row, repository, text in given if (unit := table.embed(text)) is not None]
         except OSError:  # an update has put another table in its place: the next process finds them missing
+            store.execute(LOWER[kind], (first - 1, 0, first - 1))
             return 0
         put(store, model, kind, known)
         if not _hole(store, model, kind, first):
