@@ -19,7 +19,10 @@ KNOWN: dict[str, tuple[object, str]] = {
     "recall.archive": (True, "let past exchanges answer, not only memories"),
     "recall.ranking": ("fused", "how hits are ranked: by words and meaning together (fused), or by backant-memory's formula (classic)"),
     "embed.model": ("qwen3-embedding:0.6b", "the Ollama model that recall asks in place of the built-in table, when Ollama has it; none is ever pulled"),
-    "embed.ollama": ("auto", "ask Ollama: on Linux a program of yours on this machine (auto), whoever answers at embed.url, also another machine, where texts then go (on; only in settings.json), never (off)"),
+    "embed.ollama": (
+        "auto",
+        "ask Ollama: on Linux a program of yours on this machine (auto), whoever answers at embed.url, also another machine, where texts then go (on; only in settings.json), never (off)",
+    ),
     "embed.url": ("http://127.0.0.1:11434", "where Ollama answers; another machine only in settings.json"),
     "archive.enabled": (True, "keep every turn of every session"),
     "archive.exclude": ([], "folders whose sessions are neither kept nor recalled"),
