@@ -20,7 +20,7 @@ from tests.fakes.messages_api import MessagesApi
 from tests.fakes.replies import Reply, obey, prompt_of, text
 
 ROOT = Path(__file__).resolve().parents[2]
-LEFT_OUT = (".git", ".cache", "__pycache__", "*.pyc", ".*_cache", ".hypothesis", ".coverage*")
+LEFT_OUT = (".git", ".cache", ".venv", "venv", "__pycache__", "*.pyc", ".*_cache", ".hypothesis", ".coverage*")
 TOOL = "mcp__plugin_tenon_memory__"
 ALLOWED = ("--allowedTools", TOOL + "*", "Bash", "Agent")
 OWN = (".tenon", ".claude", "claude-c")  # beginnings of names: ours, Claude Code's settings, and its caches and launchers
