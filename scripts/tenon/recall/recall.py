@@ -283,16 +283,21 @@ class _Look:
         """The cosines of the known rows and of others, and which of those to read: the nearest that are wanted."""
         self.among[kind] = vectors.among(self.store, model, kind, self.scope)
         too_many = self.among[kind] * model.dims > 8 * LARGEST_BYTES
-        passing: set[int] = set()
         for wanted in (SHORTLIST, WIDER * SHORTLIST):
+            passing: list[int] = []
             near = [] if too_many else vectors.nearest(self.store, model, kind, unit, self.scope, wanted)
             raw = vectors.cosines(self.store, model, kind, unit, list({*known, *near}))
             cosines = {row: vectors.calibrated(model, cosine) for row, cosine in raw.items()}
-            others = [row for row in near if row in cosines and row not in known]
-            passing = search.passing(self.store, kind, others, self.scope, **narrow)
-            if len(passing) >= MEANING or len(near) < wanted:
+            others = sorted([row for row in near if row in cosines and row not in known], key=lambda row: (-cosines[row], row))
+            for at in range(0, len(others), 2 * MEANING):
+                some = others[at : at + 2 * MEANING]
+                allowed = search.passing(self.store, kind, some, self.scope, **narrow)
+                passing += [row for row in some if row in allowed]
+                if len(passing) >= MEANING:
+                    return cosines, passing[:MEANING]
+            if len(near) < wanted:
                 break
-        return cosines, sorted(passing, key=lambda row: (-cosines[row], row))[:MEANING]
+        return cosines, passing
 
     def _parts(self, candidate: Candidate, bm25: float, cosine: float | None, session: float) -> Parts:
         days = max(0.0, (self.now - candidate.set_at) / DAY_S)
