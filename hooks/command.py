@@ -73,7 +73,7 @@ def _recall(store: Store, event: dict[str, Any], cue: str, chosen: Settings) -> 
     )  # fmt: skip
     far = found.only_nearest(chosen.number("recall.floor"))
     lines = [injection.said_line(hit.candidate, hit.words) if hit.candidate.tier == "archive" else injection.memory_line(hit.candidate) for hit in found.hits]
-    heading = "Nothing surely fits; these are the nearest by meaning, and may be about something else." if far else ""
+    heading = injection.NEAREST if far else ""
     text, placed = injection.fenced([(heading, lines)], int(chosen.number("inject.max_chars")))
     told = [(hit.candidate.ref, hit.score, hit.parts.values()) for hit in found.hits]
     journal.record(store, event="command", session=where.session(event), repository=repository, words=found.words(), hits=told, chars=len(text), now=now)

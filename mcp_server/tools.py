@@ -93,7 +93,7 @@ def _recall(here: Place, given: dict[str, Any]) -> dict[str, Any]:
                 told["edges"] = _edges(here, hit.candidate.rowid, int(given.get("edge_depth", 1)))
     result: dict[str, Any] = {"hits": hits, "count": len(hits)}
     if far:
-        result["note"] = "Nothing surely fits; these are the nearest by meaning, and may be about something else."
+        result["note"] = injection.NEAREST
     if not hits:
         result["note"] = "Nothing is known about that. " + (
             "" if given.get("archive") else "With archive true, what was said in earlier sessions is searched too."

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from typing import Any
 import pytest
 
 from tenon.base import paths
-from tenon.store import db, places
+from tenon.store import archive, db, places
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOK = ROOT / "hooks" / "hook.py"
+NOW = time.time()
 
 
 class Fired:
@@ -32,6 +34,16 @@ class Fired:
     def context(self) -> str:
         """The text for the model."""
         return str(self.answer.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+def say(store: db.Store, repository: int, prompt: str, reply: str, at: float = NOW, session: str = "earlier") -> None:
+    """An exchange of an earlier session in the archive."""
+    number = archive.session(store, session, repository=repository, folder="/x", at=at)
+    rows = [("prompt", "user", "user", prompt), ("reply", "assistant", "assistant", reply)]
+    archive.append(
+        store, number, repository,
+        [archive.Row(uuid="", parent="", role=role, kind=kind, source=source, at=at, content=[{"type": "text", "text": text}]) for kind, role, source, text in rows],
+    )  # fmt: skip
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ import pytest
 from mcp_server import tools
 from tenon.base import settings
 from tenon.recall import offer
-from tenon.store import archive, db, memories
+from tenon.store import db, memories
+from tests.hooks.conftest import say
 from tests.recall import calibration
 
 NOW = time.time()
@@ -45,16 +46,6 @@ def known(store: db.Store, repository: int) -> db.Store:
     say(store, repository, "Please move the map tiles into a bucket.", "Done: the tiles are in the bucket.", NOW - DAY, "yesterday")
     say(store, other, "How do people log in?", "With a shared password.", NOW - DAY, "elsewhere")
     return store
-
-
-def say(store: db.Store, repository: int, prompt: str, reply: str, at: float, session: str) -> None:
-    """An exchange of an earlier session."""
-    number = archive.session(store, session, repository=repository, folder="/x", at=at)
-    rows = [("prompt", "user", "user", prompt), ("reply", "assistant", "assistant", reply)]
-    archive.append(
-        store, number, repository,
-        [archive.Row(uuid="", parent="", role=role, kind=kind, source=source, at=at, content=[{"type": "text", "text": text}]) for kind, role, source, text in rows],
-    )  # fmt: skip
 
 
 def by_hook(project: Path, prompt: str, session: str, python: str = sys.executable) -> list[str]:

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from tenon.store import archive, db, journal, memories
+from tenon.store import db, journal, memories
+from tests.hooks.conftest import say
 
 NOW = time.time()
 
@@ -15,16 +16,6 @@ def remember(store: db.Store, repository: int | None, text: str, **more: object)
     """The id of a long-term decision."""
     given = {"tier": "long", "kind": "decision", "reason": "the user said so", "source": "user", "now": NOW, **more}
     return memories.write(store, repository=repository, text=text, **given)[0]  # type: ignore[arg-type]
-
-
-def say(store: db.Store, repository: int, prompt: str, reply: str, session: str = "earlier") -> None:
-    """An exchange of an earlier session in the archive."""
-    number = archive.session(store, session, repository=repository, folder="/x", at=NOW)
-    rows = [("prompt", "user", "user", prompt), ("reply", "assistant", "assistant", reply)]
-    archive.append(
-        store, number, repository,
-        [archive.Row(uuid="", parent="", role=role, kind=kind, source=source, at=NOW, content=[{"type": "text", "text": text}]) for kind, role, source, text in rows],
-    )  # fmt: skip
 
 
 def test_a_memory_that_answers_the_prompt_comes_with_tier_kind_date_and_id(fire, store, repository):

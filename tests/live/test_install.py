@@ -17,6 +17,7 @@ from tenon.world import claude_settings
 from tests.fakes.claude_code import BINARIES_VARIABLE, ROOT, ClaudeCode, find_claude
 from tests.fakes.messages_api import MessagesApi
 from tests.fakes.replies import obey
+from tests.live.user import LEFT_OUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,14 +29,13 @@ pytestmark = [
     pytest.mark.skipif(not FOUND, reason=f"no Claude Code to test with: set {BINARIES_VARIABLE}"),
 ]
 NOWHERE = "http://127.0.0.1:9"  # nothing answers there
-LEFT_OUT = shutil.ignore_patterns(".git", "__pycache__", ".cache", ".*_cache", ".hypothesis", ".venv", "venv")
 
 
 @pytest.fixture()
 def plugin(tmp_path: Path) -> Path:
     """A copy of the plugin where shells and URLs would stumble."""
     folder = tmp_path / "mes dépôts" / "tenon — ключ"
-    shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
     return folder
 
 

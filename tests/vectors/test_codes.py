@@ -57,7 +57,7 @@ def test_a_vector_of_4096_equal_dimensions_can_be_packed() -> None:
     """The longest codes there can be."""
     packed = codes.pack(codes.unit([1] * 4096) or [])
     assert 64 * 127 * 8 == int.from_bytes(packed[:2], "little")
-    assert 1.0 == pytest.approx(codes.cosine(codes.unit([1] * 4096) or [], packed), abs=1e-4)
+    assert 1.0 == pytest.approx(codes.cosines(codes.unit([1] * 4096) or [], [packed])[0], abs=1e-4)
 
 
 @given(NUMBERS, st.randoms())
@@ -70,7 +70,7 @@ def test_packing_costs_little_of_the_cosine(values: list[float], chance: random.
     exact = sum(a * b for a, b in zip(vector, other)) / codes.SCALE**2
     most = max(map(abs, vector)) / codes.SCALE
     bound = most / 254 * math.sqrt(len(values)) * 2 + 0.002
-    assert abs(codes.cosine(other, codes.pack(vector)) - exact) <= bound
+    assert abs(codes.cosines(other, [codes.pack(vector)])[0] - exact) <= bound
 
 
 def test_many_cosines_are_the_cosines_one_by_one() -> None:
@@ -84,7 +84,7 @@ def test_many_cosines_are_the_cosines_one_by_one() -> None:
             dot = sum(weight * code for weight, code in zip(vectors[0], memoryview(row)[2:].cast("b")))
             plain.append(dot * 8 / (codes.SCALE * int.from_bytes(row[:2], "little")))
         assert plain == codes.cosines(vectors[0], packed)
-        assert plain == [codes.cosine(vectors[0], row) for row in packed]
+        assert plain == [codes.cosines(vectors[0], [row])[0] for row in packed]
 
 
 @pytest.mark.parametrize("row", [b"", b"\x00", b"\x08\x00\x7f", b"\x00\x00\x7f\x7f", b"\x08\x00\x7f\x7f\x7f"])

@@ -76,13 +76,13 @@ TRADE = frozenset(
     "table tag target template terminal thread ticket timeout timer timestamp title token trace tree tuple typescript typo ui unit upgrade upload url "
     "validate validation variable vector warning web webpage website widget width window windows worker".split()
 )
-# These and years say when, which is seldom said where something is remembered.
 # A verb and a particle, together or around what they are about, that people also write as one word.
 PARTICLES = {
     "log": ("in", "on", "out", "off"), "sign": ("in", "on", "up", "out", "off"), "check": ("in", "out"), "set": ("up",), "back": ("up",), "roll": ("back", "out"), "shut": ("down",), "start": ("up",),
     "clean": ("up",), "look": ("up",), "time": ("out",), "spin": ("up",), "fall": ("back",), "break": ("down",), "build": ("up",), "call": ("back",), "hand": ("off",), "opt": ("in", "out"), "plug": ("in",),
     "scale": ("up", "down"), "sort": ("out",), "speed": ("up",), "stand": ("up",), "tear": ("down",), "warm": ("up",), "wrap": ("up",), "write": ("up",),
 }  # fmt: skip
+# These and years say when, which is seldom said where something is remembered.
 DATES = frozenset(
     "january february march april june july august september october november december monday tuesday wednesday thursday friday saturday sunday".split()
 )

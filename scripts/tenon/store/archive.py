@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from tenon.base.redact import redact, redact_value
 from tenon.base.text import clean, tokens
-from tenon.store import forgotten, index, passages, vectors
+from tenon.store import forgotten, index, nearby, passages, vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Entry = tuple[int, str, str]  # a passage's rowid, what it says, and what is near it
 
 SPOKEN = ("prompt", "reply")
-BEFORE, AFTER = 2, 1  # spoken turns of the same session and thread whose first words a spoken turn is indexed with
 AT_ONCE = 500  # passages whose vectors are written together
 PICTURE = 1600  # tokens
 
@@ -144,11 +143,7 @@ def indexed_as(store: Store, turn: Turn) -> list[Entry]:
     Only the first passage of a spoken turn has others near it: a long answer would else be there once for each of its passages.
     """
     text = turn.text()
-    beside = ""
-    if turn.kind in SPOKEN:
-        before = _heads(store, SPOKEN_BEFORE, turn.session, turn.thread, turn.id, BEFORE)
-        after = _heads(store, SPOKEN_AFTER, turn.session, turn.thread, turn.id, AFTER)
-        beside = index.near([*reversed(before), *after])
+    beside = nearby.of(store, turn.session, turn.id) if turn.kind in SPOKEN else ""
     spans = store.rows(PASSAGES_OF, (turn.id,))
     return [(rowid, text[first:last], "" if at else beside) for at, (rowid, first, last) in enumerate(spans)]
 
@@ -191,12 +186,12 @@ class Talk:
         """Takes the next turn's text; gives what is near the one before."""
         head = index.head(text)
         before = self.near(head)
-        self.heads = [*self.heads[-BEFORE:], head]
+        self.heads = [*self.heads[-nearby.BEFORE :], head]
         return before
 
     def near(self, after: str = "") -> str:
         """What is near the last turn when this follows it."""
-        return index.near([*self.heads[-BEFORE - 1 : -1], after])
+        return index.near([*self.heads[-nearby.BEFORE - 1 : -1], after])
 
 
 class _Fresh:
@@ -253,7 +248,7 @@ def _index(store: Store, session: int, repository: int, fresh: Sequence[_Fresh])
             continue
         talk = talks.get(row.thread)
         if talk is None:
-            before = store.rows(SPOKEN_BEFORE, (session, row.thread, row.turn, BEFORE + 1))
+            before = store.rows(SPOKEN_BEFORE, (session, row.thread, row.turn, nearby.BEFORE + 1))
             talk = talks[row.thread] = Talk([index.head(passages.of_stored(content)) for _, content in reversed(before)])
             earlier, now = talk.near(), talk.add(row.text)
             if before and earlier != now:
@@ -285,10 +280,6 @@ def index_turn(store: Store, turn: int, repository: int, text: str, near: str) -
         index.add_passage(store, rowid, text[first:last], near)
         yield rowid, repository, vectors.beside(text[first:last], near)
         near = ""
-
-
-def _heads(store: Store, sql: str, *place: object) -> list[str]:
-    return [index.head(passages.of_stored(content)) for _, content in store.rows(sql, place)]
 
 
 def _json(blocks: list[object]) -> str:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.text import cut, words
-from tenon.store import archive, copies, exchanges, forgotten, health, index, memories, summaries, vectors
+from tenon.store import archive, copies, exchanges, forgotten, health, index, memories, nearby, summaries, vectors
 from tenon.store.containing import damaged, in_journal_words, matching, texts
 from tenon.store.reindex import rebuild
 
@@ -272,13 +272,13 @@ def _drop_memory(store: Store, memory: Memory, now: float, reason: str, along: s
 
 def _beside(store: Store, going: _Going) -> list[Turn]:
     """The turns that stay and are indexed with words of those that go, in order."""
-    numbers = {number for turn in going.turns.values() if turn.kind in archive.SPOKEN for number in archive.beside(store, turn, archive.AFTER, archive.BEFORE)}
+    numbers = {number for turn in going.turns.values() if turn.kind in archive.SPOKEN for number in archive.beside(store, turn, nearby.AFTER, nearby.BEFORE)}
     return [exchanges.turn(store, f"t{number}") for number in sorted(numbers - going.turns.keys())]
 
 
 def _around(store: Store, going: _Going) -> set[int]:
     """The turns whose words stand where something is to be taken out of the index."""
-    far = archive.BEFORE + archive.AFTER
+    far = nearby.BEFORE + nearby.AFTER
     return {number for turn in going.turns.values() if turn.kind in archive.SPOKEN for number in archive.beside(store, turn, far, far)}
 
 

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
     from tenon.store.search import Candidate
 
+BEFORE, AFTER = 2, 1  # spoken turns of the same session and thread whose first words a spoken turn is indexed with
 _SPOKEN = "SELECT content FROM turn WHERE session = ? AND thread = (SELECT thread FROM turn WHERE id = ?) AND kind IN ('prompt', 'reply') AND id"
-BESIDE = (_SPOKEN + " < ? ORDER BY id DESC LIMIT 2", _SPOKEN + " > ? ORDER BY id LIMIT 1")  # as store/archive.py indexes it
+BESIDE = (f"{_SPOKEN} < ? ORDER BY id DESC LIMIT {BEFORE}", f"{_SPOKEN} > ? ORDER BY id LIMIT {AFTER}")
 
 LINKED = (
     "SELECT origin, target, strength FROM edge WHERE status = 'approved' AND origin IN ({rows}) "

@@ -50,14 +50,6 @@ def pack(vector: list[int]) -> bytes:
     return length.to_bytes(2, "little") + bytes([code & 255 for code in codes])
 
 
-def cosine(vector: list[int], packed: bytes) -> float:
-    """The cosine of a unit vector and a packed one; 0.0 when they differ in size."""
-    length = int.from_bytes(packed[:2], "little")
-    if len(packed) != len(vector) + 2 or not length:
-        return 0.0
-    return sum([weight * code for weight, code in zip(vector, memoryview(packed)[2:].cast("b"))]) * 8 / (SCALE * length)
-
-
 def cosines(vector: list[int], packed: list[bytes]) -> list[float]:
     """The cosine of a unit vector with each packed one, 0.0 for one of another size; 200 take little longer than ten.
 
