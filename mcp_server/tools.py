@@ -12,7 +12,7 @@ from tenon.base.lean import sqlite
 from tenon.base.text import cut
 from tenon.recall import injection
 from tenon.recall.recall import SPOKEN, described, recall
-from tenon.store import db, edges, episodes, exchanges, forget, journal, memories, places, procedures, tasks
+from tenon.store import db, edges, episodes, exchanges, fading, forget, journal, memories, places, procedures, tasks
 from tenon.world import embedding
 
 TYPE_CHECKING = False
@@ -310,7 +310,7 @@ def _maintain(here: Place, given: dict[str, Any]) -> dict[str, Any]:
         if not given.get("domains"):
             raise TenonError("pattern_check needs domains: the words of what you are about to retry")
         return {"patterns": episodes.failures(here.store, here.repository, given["domains"])}
-    weakened, faded = memories.sweep(here.store, here.repository, here.now, here.per_day)
+    weakened, faded = fading.sweep(here.store, here.repository, here.now, here.per_day)
     dropped = edges.sweep(here.store, here.repository, here.now)
     journal.prune(here.store, here.now)
     return {"weakened": weakened, "faded": faded, "edges_faded": dropped}

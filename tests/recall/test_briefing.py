@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenon.recall import briefing, injection
-from tenon.store import archive, memories, summaries, tasks
+from tenon.store import archive, fading, memories, summaries, tasks
 from tests.recall.conftest import NOW, PER_DAY, Mind
 
 DAY = 86400.0
@@ -69,7 +69,7 @@ def test_other_repositories_and_what_is_closed_or_faded_stay_away(mind: Mind) ->
     old, new = know(mind, "MongoDB"), know(mind, "PostgreSQL")
     memories.supersede(mind.store, old, new, NOW)
     mind.write("noise in March", now=NOW - 300 * DAY)
-    memories.sweep(mind.store, mind.here, NOW, PER_DAY)
+    fading.sweep(mind.store, mind.here, NOW, PER_DAY)
     agent = know(mind, "British spelling", repository=None)
     assert sorted([new, agent]) == sorted(line[-11:-1].lstrip("(") for line in told(mind)["## What holds here"])
     assert [agent] == [line[-11:-1].lstrip("(") for line in told(mind, None)["## What holds here"]]

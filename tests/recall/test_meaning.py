@@ -14,7 +14,7 @@ import pytest
 from tenon.base import settings
 from tenon.recall import offer, rank
 from tenon.recall.recall import MEANT
-from tenon.store import db, edges, forget, memories, vectors
+from tenon.store import db, edges, fading, forget, memories, vectors
 from tenon.vectors import table
 from tests.recall import calibration
 from tests.recall.conftest import NOW, Mind
@@ -337,7 +337,7 @@ def test_what_is_superseded_revised_or_forgotten_does_not_come_by_its_meaning(mi
 def test_a_faded_memory_does_not_come_by_its_meaning_until_it_proves_right(mind: Mind) -> None:
     """It keeps its vector for that."""
     faded = mind.write(OIDC, now=NOW - 300 * DAY)
-    memories.sweep(mind.store, mind.here, NOW, {"short": 0.95, "long": 0.997})
+    fading.sweep(mind.store, mind.here, NOW, {"short": 0.95, "long": 0.997})
     assert [] == mind.refs("how do we log people in")
     memories.reinforce(mind.store, faded, NOW)
     assert [faded] == mind.refs("how do we log people in")

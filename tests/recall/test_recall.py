@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tenon.base.settings import KNOWN
 from tenon.base.text import words
-from tenon.store import db, memories
+from tenon.store import db, fading, memories
 from tests.recall import calibration
 from tests.recall.conftest import NOW, Mind
 
@@ -160,7 +160,7 @@ def test_superseded_and_faded_memories_never_surface(mind: Mind) -> None:
     old, new = mind.write("zebra is on MongoDB"), mind.write("zebra is on PostgreSQL")
     memories.supersede(mind.store, old, new, NOW)
     faded = mind.write("zebra was slow once", now=NOW - 300 * DAY)
-    memories.sweep(mind.store, mind.here, NOW, {"short": 0.95, "long": 0.997})
+    fading.sweep(mind.store, mind.here, NOW, {"short": 0.95, "long": 0.997})
     assert [new] == mind.refs("zebra", scope=None)
     memories.reinforce(mind.store, faded, NOW)
     assert {new, faded} == set(mind.refs("zebra"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tenon.base.errors import TenonError
-from tenon.store import episodes, index, memories
+from tenon.store import episodes, fading, index, memories
 from tenon.store.db import Store
 
 NOW = 1_800_000_000.0
@@ -199,7 +199,7 @@ def test_what_no_longer_surfaces_does_not_count(store: Store, repository: int) -
     memories.supersede(store, old, new, NOW)
 
     assert 1 == count(store, repository, "upload")
-    memories.sweep(store, repository, NOW + 90 * DAY, {"short": 0.95, "long": 0.997})
+    fading.sweep(store, repository, NOW + 90 * DAY, {"short": 0.95, "long": 0.997})
     assert 0 == count(store, repository, "upload")
 
 

@@ -13,7 +13,25 @@ from tenon.base.errors import TenonError
 from tenon.base.text import words
 from tenon.digest import capture, summary
 from tenon.recall.recall import recall
-from tenon.store import archive, db, edges, episodes, exchanges, feeds, forget, index, journal, memories, places, procedures, reindex, search, summaries, tasks
+from tenon.store import (
+    archive,
+    db,
+    edges,
+    episodes,
+    exchanges,
+    fading,
+    feeds,
+    forget,
+    index,
+    journal,
+    memories,
+    places,
+    procedures,
+    reindex,
+    search,
+    summaries,
+    tasks,
+)
 from tenon.store.db import Store
 from tests.fakes.transcripts import Transcript
 from tests.store.chain import checked
@@ -145,7 +163,7 @@ def test_what_is_forgotten_stays_gone(store: Store, tmp_path: Path) -> None:
     with pytest.raises(TenonError, match="was forgotten"):
         write(store, project, SECRET)
 
-    memories.sweep(store, project, NOW + 86400, PER_DAY)
+    fading.sweep(store, project, NOW + 86400, PER_DAY)
     journal.prune(store, NOW)
     summary.write(store, "s1", "", NOW)
     forget.rebuild(store)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tenon.base.errors import TenonError
-from tenon.store import forget, forgotten, index, memories, places, tasks
+from tenon.store import fading, forget, forgotten, index, memories, places, tasks
 from tenon.store.db import Store
 from tenon.store.memories import Memory
 
@@ -373,7 +373,7 @@ def test_seven_sweeps_within_a_minute_change_nothing(store: Store, repository: i
     """Not even a little, and never another repository."""
     here, there = write(store, repository, "here"), write(store, other, "there")
 
-    assert [(0, 0)] * 7 == [memories.sweep(store, repository, NOW + 8 * second, PER_DAY) for second in range(7)]
+    assert [(0, 0)] * 7 == [fading.sweep(store, repository, NOW + 8 * second, PER_DAY) for second in range(7)]
     assert (1.0, 1.0) == (memories.get(store, here).strength, memories.get(store, there).strength)
 
 
@@ -381,7 +381,7 @@ def test_many_sweeps_weaken_as_much_as_one(store: Store, repository: int) -> Non
     """Ten days in hourly sweeps, or in one."""
     ref = write(store, repository, "hourly")
     for hour in range(1, 241):
-        memories.sweep(store, repository, NOW + hour * 3600.0, PER_DAY)
+        fading.sweep(store, repository, NOW + hour * 3600.0, PER_DAY)
 
     assert pytest.approx(0.95**10) == memories.get(store, ref).strength_at(NOW + 10 * DAY, 0.95)
 
@@ -390,9 +390,9 @@ def test_a_sweep_weakens_each_tier_at_its_own_pace(store: Store, repository: int
     """Agent-wide memories too; long-term ones never fade from view."""
     short, long, wide = write(store, repository, "short"), write_long(store, repository, "long"), write(store, None, "wide")
 
-    assert (3, 0) == memories.sweep(store, repository, NOW + 10 * DAY, PER_DAY)
+    assert (3, 0) == fading.sweep(store, repository, NOW + 10 * DAY, PER_DAY)
     assert [pytest.approx(0.95**10), pytest.approx(0.997**10), pytest.approx(0.95**10)] == [memories.get(store, ref).strength for ref in (short, long, wide)]
-    assert (3, 2) == memories.sweep(store, repository, NOW + 1000 * DAY, PER_DAY)
+    assert (3, 2) == fading.sweep(store, repository, NOW + 1000 * DAY, PER_DAY)
     assert ["faded", "live", "faded"] == [memories.get(store, ref).status for ref in (short, long, wide)]
 
 
@@ -400,10 +400,10 @@ def test_a_sweep_leaves_other_repositories_alone(store: Store, repository: int, 
     """However long ago they were written; a sweep of no repository weakens what is the agent's."""
     here, wide = write(store, repository, "here"), write(store, None, "wide")
 
-    assert (1, 1) == memories.sweep(store, other, NOW + 100 * DAY, PER_DAY)
+    assert (1, 1) == fading.sweep(store, other, NOW + 100 * DAY, PER_DAY)
     assert ("live", 1.0) == (memories.get(store, here).status, memories.get(store, here).strength)
     assert "faded" == memories.get(store, wide).status
-    assert (0, 0) == memories.sweep(store, None, NOW + 100 * DAY, PER_DAY)
+    assert (0, 0) == fading.sweep(store, None, NOW + 100 * DAY, PER_DAY)
 
 
 def test_a_sweep_knows_aliases(store: Store, repository: int, other: int) -> None:
@@ -412,13 +412,13 @@ def test_a_sweep_knows_aliases(store: Store, repository: int, other: int) -> Non
     write(store, other, "there")
     places.join(store, "example.org/acme/gadgets", "example.org/acme/widgets", NOW)
 
-    assert (2, 0) == memories.sweep(store, other, NOW + DAY, PER_DAY)
+    assert (2, 0) == fading.sweep(store, other, NOW + DAY, PER_DAY)
 
 
 def test_a_faded_memory_is_kept_and_comes_back_by_proof(store: Store, repository: int) -> None:
     """It is readable by its id, still indexed, and live again once reinforced."""
     ref = write(store, repository, "zanzibar")
-    memories.sweep(store, repository, NOW + 60 * DAY, PER_DAY)
+    fading.sweep(store, repository, NOW + 60 * DAY, PER_DAY)
 
     assert [] == live(store, repository)
     assert "faded" == memories.get(store, ref).status
@@ -431,7 +431,7 @@ def test_a_faded_memory_is_kept_and_comes_back_by_proof(store: Store, repository
 def test_a_faded_memory_comes_back_when_it_is_written_or_promoted(store: Store, repository: int, how: str) -> None:
     """At full strength."""
     ref = write(store, repository, "comes back")
-    memories.sweep(store, repository, NOW + 60 * DAY, PER_DAY)
+    fading.sweep(store, repository, NOW + 60 * DAY, PER_DAY)
     if how == "written":
         write(store, repository, "comes back", now=NOW + 60 * DAY)
     else:
@@ -446,9 +446,9 @@ def test_what_an_active_epic_needs_does_not_weaken(store: Store, repository: int
     runbook = write_long(store, repository, "runbook", kind="procedure")
     tasks.write(store, repository, epic="migration", now=NOW)
 
-    assert (0, 0) == memories.sweep(store, repository, NOW + 60 * DAY, PER_DAY)
+    assert (0, 0) == fading.sweep(store, repository, NOW + 60 * DAY, PER_DAY)
     tasks.write(store, repository, epic="migration", status="completed", now=NOW)
-    assert (1, 1) == memories.sweep(store, repository, NOW + 60 * DAY, PER_DAY)
+    assert (1, 1) == fading.sweep(store, repository, NOW + 60 * DAY, PER_DAY)
     assert ("faded", "live") == (memories.get(store, needed).status, memories.get(store, runbook).status)
 
 
@@ -486,7 +486,7 @@ def test_a_superseded_memory_does_not_come_back(store: Store, repository: int, p
     for attempt in tries:
         with pytest.raises(TenonError, match=f"{old.ref} was superseded by {new.ref} and stays closed; use {new.ref}"):
             attempt()
-    memories.sweep(store, repository, NOW + 60 * DAY, PER_DAY)
+    fading.sweep(store, repository, NOW + 60 * DAY, PER_DAY)
     assert ("superseded", 1.0) == (memories.get(store, old.ref).status, memories.get(store, old.ref).strength)
     assert [] == found(store, "mongodb")
 

@@ -31,14 +31,14 @@ def test_the_newest_version_is_that_of_the_last_schema_file() -> None:
     """A file that nobody applies, or a number without a file, would be found here."""
     files = sorted(path.name for path in Path(migrate.SCHEMA).iterdir())
 
-    assert 3 == migrate.NEWEST == len(files)
+    assert 4 == migrate.NEWEST == len(files)
     assert [f"{number:04d}" for number in range(1, migrate.NEWEST + 1)] == [name[:4] for name in files]
 
 
 def test_a_store_of_version_1_keeps_everything(old: str) -> None:
     """Turns, memory, what is forgotten; and the new tables are there and empty."""
     with db.open_store(old) as store:
-        assert 3 == store.value("PRAGMA user_version")
+        assert 4 == store.value("PRAGMA user_version")
         assert ["Which port does the gateway use?", "Port 8443.", "And the café's queue?", "It is called «été»."] == [
             turn.text() for turn in exchanges.session_turns(store, 1)
         ]
@@ -61,7 +61,7 @@ def test_of_many_openers_one_brings_the_store_up(old: str) -> None:
             return int(store.value("PRAGMA user_version"))
 
     with ThreadPoolExecutor(8) as pool:
-        assert [3] * 16 == list(pool.map(version, range(16)))
+        assert [4] * 16 == list(pool.map(version, range(16)))
 
 
 def test_a_step_that_fails_leaves_the_version_before(old: str) -> None:
@@ -75,7 +75,7 @@ def test_a_step_that_fails_leaves_the_version_before(old: str) -> None:
     con.close()
 
     with db.open_store(old) as store:
-        assert (3, 4) == (store.value("PRAGMA user_version"), store.value("SELECT count(*) FROM turn"))
+        assert (4, 4) == (store.value("PRAGMA user_version"), store.value("SELECT count(*) FROM turn"))
 
 
 def test_a_rescue_of_version_1_misses_no_table(old: str) -> None:

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
     with context.writing(options) as here, here.store.transaction():
         ref, new = memories.write(
             here.store, repository=None if options.agent_wide else here.repository, tier=tier, kind=options.kind, text=text, reason=options.reason,
-            source=options.origin, labels=options.source, now=here.now, again=options.again,
+            source=options.origin, labels=options.source, now=here.now, again=options.again, writer="user",
         )  # fmt: skip
         if options.supersedes:
             memories.supersede(here.store, options.supersedes, ref, here.now)

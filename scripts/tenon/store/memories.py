@@ -26,6 +26,7 @@ KINDS = (
     "fact", "preference", "decision", "lesson", "gotcha", "convention", "command", "observation", "hypothesis",
     "anomaly", "experience", "identity", "relationship", "episode", "procedure", "failure_signature",
 )  # fmt: skip
+WRITERS = ("user", "model", "code", "digest")
 SOURCES = ("user", "assistant", "tool", "outside", "reflection")
 LONGEST = 8000  # characters of one memory; what is longer is a document, and the archive has it
 FADED = 0.1  # a short-term memory weaker than this no longer surfaces
@@ -34,13 +35,13 @@ GONE = "this was forgotten on the user's wish and stays gone; only the user can 
 
 COLUMNS = (
     "id, ref, repository, tier, kind, text, reason, source, labels, epic, strength, citations, revision, status, "
-    "successor, created, reinforced, decayed, valid_from, valid_to"
+    "successor, created, reinforced, decayed, valid_from, valid_to, writer"
 )
 BY_REF = f"SELECT {COLUMNS} FROM memory WHERE ref = ?"
 BY_ID = f"SELECT {COLUMNS} FROM memory WHERE id = ?"
 ADD = (
     "INSERT INTO memory (ref, repository, tier, kind, text, reason, source, labels, epic, strength, created, reinforced, "
-    "decayed, valid_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "decayed, valid_from, writer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 ADD_LINEAGE = "INSERT OR IGNORE INTO lineage (memory, turn) SELECT ?, id FROM turn WHERE id = ?"
 ADD_REVISION = "INSERT INTO revision (memory, revision, text, reason, at) VALUES (?, ?, ?, ?, ?)"
@@ -48,15 +49,11 @@ REVISE = "UPDATE memory SET text = ?, reason = ?, revision = revision + 1, reinf
 SET_TIER = "UPDATE memory SET tier = ?, reason = ?, strength = ?, decayed = ?, reinforced = ?, status = 'live' WHERE id = ?"
 STRENGTHEN = "UPDATE memory SET strength = ?, decayed = ?, reinforced = ?, citations = citations + ?, status = ? WHERE id = ?"
 CONFIRM = "UPDATE memory SET source = 'user' WHERE id = ?"
-SUPERSEDE = "UPDATE memory SET status = 'superseded', successor = ?, valid_to = ? WHERE id = ?"
-WEAKENED = "UPDATE memory SET strength = ?, decayed = ?, status = ? WHERE id = ?"
+SIGN = "UPDATE memory SET writer = 'user' WHERE id = ?"
+CLOSE = "UPDATE memory SET status = 'superseded', successor = ?, valid_to = ? WHERE id = ?"
+REOPEN = "UPDATE memory SET status = 'live', successor = NULL, valid_to = NULL, strength = ?, decayed = ? WHERE id = ?"
 REVISIONS = "SELECT revision, text, reason, at FROM revision WHERE memory = ? ORDER BY revision"
 TURNS_OF = "SELECT turn FROM lineage WHERE memory = ? ORDER BY turn"
-# A procedure, and whatever an active epic still needs, keeps its strength.
-SWEPT = (
-    f"SELECT {COLUMNS} FROM memory m WHERE status = 'live' AND kind <> 'procedure' AND (repository IS NULL OR repository = ?) "
-    "AND NOT EXISTS (SELECT 1 FROM task t WHERE t.repository = m.repository AND t.epic = m.epic AND t.status = 'active')"
-)
 RECENT = f"SELECT {COLUMNS} FROM memory WHERE status = 'live' AND (repository IS NULL OR repository IN ({{scope}})) ORDER BY reinforced DESC, id DESC LIMIT ?"
 REVISED = f"SELECT {COLUMNS} FROM memory WHERE repository IS ? AND revision > 1"
 ADD_DEED = "INSERT INTO deed (at, what, ref, note) VALUES (?, ?, ?, ?)"
@@ -87,6 +84,7 @@ class Memory:
     decayed: float
     valid_from: float
     valid_to: float | None
+    writer: str
 
     def __init__(self, row: Sequence[Any]) -> None:
         for name, value in zip(self.__slots__, row):
@@ -113,10 +111,11 @@ def write(
     epic: str = "",
     strength: float = 1.0,
     again: bool = False,
+    writer: str = "model",
 ) -> tuple[str, bool]:
     """The id of the memory with that text, and whether it is new; the same text in the same scope is one memory.
 
-    `turns` are the archived turns it came from; `strength` is 0 to 2. Raises TenonError for an unknown tier, kind or
+    `turns` are the archived turns it came from; `strength` is 0 to 2; `writer` is one of WRITERS. Raises TenonError for an unknown tier, kind or
     source, an empty or overlong text, a long-term memory without a reason, a text that was superseded, and, unless
     `again`, a text that was forgotten.
     """
@@ -136,10 +135,12 @@ def write(
     with store.transaction():
         known = _known(store, repository, text)
         if known is not None:
-            return _rewritten(store, known, tier, reason, source, now, turns), False
+            if known.status == "superseded" and again:
+                known = reopen(store, known.ref, now)
+            return _rewritten(store, known, tier, reason, source, now, turns, writer), False
         ref = _fresh_ref(store, repository, text)
         told = _labels(labels, gone)
-        values = (ref, repository, tier, kind, text, reason, source, told, epic, min(2.0, max(0.0, strength)), now, now, now, now)
+        values = (ref, repository, tier, kind, text, reason, source, told, epic, min(2.0, max(0.0, strength)), now, now, now, now, writer)
         rowid = int(store.execute(ADD, values).lastrowid or 0)
         index.add_memory(store, rowid, text, about(reason, told, epic))
         vectors.add(store, vectors.MEMORY, [(rowid, repository, text)])
@@ -225,30 +226,29 @@ def supersede(store: Store, old_ref: str, new_ref: str, now: float) -> None:
         if old.status == "superseded" and old.successor == new.id:
             return
         _living(store, old_ref)
-        store.execute(SUPERSEDE, (new.id, now, old.id))
-        index.drop_memory(store, old.id)
-        vectors.drop(store, vectors.MEMORY, [old.id])
+        _close(store, old, new.id, now)
         store.execute(ADD_DEED, (now, "supersede", old.ref, f"by {new.ref}"))
 
 
-def sweep(store: Store, repository: int | None, now: float, per_day: dict[str, float]) -> tuple[int, int]:
-    """How many memories of the repository (and agent-wide ones) were weakened, and how many faded from view.
-
-    `per_day` says what each tier keeps of its strength per day. Sweeping twice in a minute is sweeping once.
-    """
-    weakened = faded = 0
+def close(store: Store, ref: str, now: float) -> None:
+    """Closes a memory in favour of none: it no longer surfaces, and is not written again but by the user (`again`)."""
     with store.transaction():
-        for number in places.scope(store, repository) or [-1]:
-            for row in store.rows(SWEPT, (number,)):
-                memory = Memory(row)
-                strength = memory.strength_at(now, per_day[memory.tier])
-                if memory.strength - strength < 0.001:
-                    continue
-                gone = memory.tier == "short" and strength < FADED
-                store.execute(WEAKENED, (strength, now, "faded" if gone else "live", memory.id))
-                weakened += 1
-                faded += gone
-    return weakened, faded
+        memory = get(store, ref)
+        if memory.status != "superseded":
+            _close(store, memory, None, now)
+            store.execute(ADD_DEED, (now, "close", memory.ref, ""))
+
+
+def reopen(store: Store, ref: str, now: float) -> Memory:
+    """The memory, which surfaces again, whatever it was closed in favour of."""
+    with store.transaction():
+        memory = get(store, ref)
+        if memory.status == "superseded":
+            store.execute(REOPEN, (max(memory.strength, 0.3), now, memory.id))
+            index.add_memory(store, memory.id, memory.text, about(memory.reason, memory.labels, memory.epic))
+            vectors.add(store, vectors.MEMORY, [(memory.id, memory.repository, memory.text)])
+            store.execute(ADD_DEED, (now, "reopen", memory.ref, ""))
+    return by_id(store, memory.id)
 
 
 def history(store: Store, memory: Memory) -> list[dict[str, object]]:
@@ -271,6 +271,12 @@ def about(reason: str, labels: str, epic: str) -> str:
     """What the index has of a memory besides its text: why it is held, the words of its labels (JSON, as stored) and its epic."""
     named = parse(labels)
     return " ".join(filter(None, (reason, *(map(str, named) if isinstance(named, list) else ()), epic)))
+
+
+def _close(store: Store, memory: Memory, successor: int | None, now: float) -> None:
+    store.execute(CLOSE, (successor, now, memory.id))
+    index.drop_memory(store, memory.id)
+    vectors.drop(store, vectors.MEMORY, [memory.id])
 
 
 def _index_again(store: Store, rowid: int) -> None:
@@ -337,7 +343,7 @@ def _fresh_ref(store: Store, repository: int | None, text: str) -> str:
     return _ref(scope, text, attempt)
 
 
-def _rewritten(store: Store, known: Memory, tier: str, reason: str, source: str, now: float, turns: Sequence[int]) -> str:
+def _rewritten(store: Store, known: Memory, tier: str, reason: str, source: str, now: float, turns: Sequence[int], writer: str) -> str:
     if known.status == "superseded":
         successor = by_id(store, known.successor) if known.successor else None
         raise TenonError(
@@ -347,6 +353,8 @@ def _rewritten(store: Store, known: Memory, tier: str, reason: str, source: str,
         store.execute(CONFIRM, (known.id,))
     elif known.source == "outside" and tier == "long":
         raise TenonError("this was written from outside sources; have the user confirm it before it becomes long-term, then write it with origin user")
+    if writer == "user":
+        store.execute(SIGN, (known.id,))
     if tier == "long" and known.tier == "short":
         _move(store, known.ref, "long", reason, now)
     else:

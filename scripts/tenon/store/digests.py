@@ -1,0 +1,139 @@
+"""Digests: each batch that a model consolidated or reflected on, what it did step by step, and what undoes it.
+
+A step names memories by their rows and says what was before in numbers, so that forgetting a memory leaves nothing of it here.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tenon.base.errors import TenonError
+from tenon.base.lean import parse
+from tenon.store import memories
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from tenon.store.db import Store
+
+PHASES = ("session", "consolidation", "reflection")
+COLUMNS = "id, at, ended, phase, repository, runner, model, state, why, turns, tokens, first"
+ADD = "INSERT INTO digest (at, phase, repository, runner, model, state, turns, tokens, first) VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?)"
+END = "UPDATE digest SET state = ?, why = ?, ended = ? WHERE id = ?"
+LEFT = "UPDATE digest SET state = 'failed', why = ?, ended = ? WHERE state = 'running'"
+ONE = f"SELECT {COLUMNS} FROM digest WHERE id = ?"
+NEWEST = f"SELECT {COLUMNS} FROM digest ORDER BY id DESC LIMIT ?"
+ADD_STEP = "INSERT INTO step (digest, number, deed, memory, other, undo, note) VALUES (?, (SELECT count(*) FROM step WHERE digest = ?), ?, ?, ?, ?, ?)"
+STEPS = "SELECT number, deed, memory, other, undo, note FROM step WHERE digest = ? ORDER BY number"
+COUNTS = "SELECT deed, count(*) FROM step WHERE digest = ? GROUP BY deed ORDER BY 1"
+FAILED_SINCE = (
+    "SELECT count(*) FROM digest WHERE state = 'failed' AND phase = ? AND repository IS ? AND id > "
+    "(SELECT coalesce(max(id), 0) FROM digest WHERE state <> 'failed' AND phase = ? AND repository IS ?)"
+)
+LAST = f"SELECT {COLUMNS} FROM digest WHERE phase = ? AND state = ? ORDER BY id DESC LIMIT 1"
+
+
+class Digest:
+    """One batch: `phase` is session, consolidation or reflection; `state` running, applied, failed or undone; `first` its first turn."""
+
+    __slots__ = tuple(COLUMNS.split(", "))
+
+    id: int
+    at: float
+    ended: float | None
+    phase: str
+    repository: int | None
+    runner: str
+    model: str
+    state: str
+    why: str
+    turns: int
+    tokens: int
+    first: int | None
+
+    def __init__(self, row: Sequence[Any]) -> None:
+        for name, value in zip(self.__slots__, row):
+            setattr(self, name, value)
+
+
+class Step:
+    """One thing that a digest did: `memory` and `other` are row numbers (None: forgotten since, or none), `undo` what was before."""
+
+    __slots__ = ("number", "deed", "memory", "other", "undo", "note")
+
+    def __init__(self, row: Sequence[Any]) -> None:
+        self.number = int(row[0])
+        self.deed = str(row[1])
+        self.memory: int | None = row[2]
+        self.other: int | None = row[3]
+        found = parse(str(row[4]))
+        self.undo: dict[str, Any] = found if isinstance(found, dict) else {}
+        self.note = str(row[5])
+
+
+def begin(
+    store: Store, *, phase: str, repository: int | None, runner: str, model: str, now: float, turns: int = 0, tokens: int = 0, first: int | None = None
+) -> int:
+    """The number of a digest that begins now."""
+    return int(store.execute(ADD, (now, phase, repository, runner, model, turns, tokens, first)).lastrowid or 0)
+
+
+def end(store: Store, number: int, state: str, now: float, why: str = "") -> None:
+    """Notes how it ended; `why` is a sentence of ours, never a model's words."""
+    store.execute(END, (state, why, now, number))
+
+
+def clear(store: Store, why: str, now: float) -> int:
+    """How many digests a process was killed at, which are failed ones from now on; whoever asks holds the claim on digesting."""
+    return store.execute(LEFT, (why, now)).rowcount
+
+
+def get(store: Store, number: int) -> Digest:
+    """The digest with that number. Raises TenonError when there is none."""
+    row = store.one(ONE, (number,)) if 0 < number < 2**53 else None
+    if row is None:
+        raise TenonError(f"there is no digest {number}; `tenon digest log` lists them")
+    return Digest(row)
+
+
+def newest(store: Store, limit: int) -> list[Digest]:
+    """The newest digests, newest first."""
+    return [Digest(row) for row in store.rows(NEWEST, (limit,))]
+
+
+def last(store: Store, phase: str, state: str) -> Digest | None:
+    """The newest digest of that phase that ended so, or None."""
+    row = store.one(LAST, (phase, state))
+    return Digest(row) if row else None
+
+
+def failures(store: Store, phase: str, repository: int | None) -> int:
+    """How many digests of the repository have failed since one did not."""
+    return int(store.value(FAILED_SINCE, (phase, repository, phase, repository)))
+
+
+def add_step(
+    store: Store, number: int, deed: str, memory: int | None = None, other: int | None = None, *, undo: Mapping[str, object] | None = None, note: str = ""
+) -> None:
+    """Notes one thing that the digest did, or (deed «refused», with a note) did not do."""
+    store.execute(ADD_STEP, (number, number, deed, memory, other, json.dumps(undo or {}), note))
+
+
+def steps(store: Store, number: int) -> list[Step]:
+    """What the digest did, in order."""
+    return [Step(row) for row in store.rows(STEPS, (number,))]
+
+
+def counts(store: Store, number: int) -> dict[str, int]:
+    """How often it did what."""
+    return {str(deed): int(count) for deed, count in store.rows(COUNTS, (number,))}
+
+
+def named(store: Store, row: int | None) -> memories.Memory | None:
+    """The memory in that row, or None when there is none any more."""
+    try:
+        return memories.by_id(store, row) if row is not None else None
+    except TenonError:
+        return None

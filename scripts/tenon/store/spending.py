@@ -1,0 +1,78 @@
+"""What requests to models have cost: a row is written before a request is made, with what it may take at most, and then gets what was reported.
+
+So a process that is killed at a request leaves its reservation behind, and a daily cap holds across restarts.
+"""
+
+from __future__ import annotations
+
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tenon.store.db import Store
+
+ADD = "INSERT INTO spending (at, purpose, digest, runner, model, reserved) VALUES (?, ?, ?, ?, ?, ?)"
+REPORT = "UPDATE spending SET reported = 1, model = ?, input = ?, written = ?, read = ?, output = ?, dollars = ? WHERE id = ?"
+DROP = "DELETE FROM spending WHERE id = ? AND reported = 0"
+SUM = (
+    "SELECT count(*), coalesce(sum(input), 0), coalesce(sum(written), 0), coalesce(sum(read), 0), coalesce(sum(output), 0), sum(dollars), "
+    "coalesce(sum(CASE WHEN reported THEN 0 ELSE reserved END), 0) FROM spending WHERE at >= ? AND at < ?"
+)
+OF_DIGEST = SUM.replace("at >= ? AND at < ?", "digest = ?")
+DAY_S = 86400.0
+
+
+class Spent:
+    """Requests and tokens: `input` past the prompt cache, `written` to it, `read` from it, `output`; `dollars` as reported, None when no runner did.
+
+    `unknown` are the tokens reserved by requests of which nothing was reported.
+    """
+
+    __slots__ = ("requests", "input", "written", "read", "output", "dollars", "unknown")
+
+    def __init__(self, row: tuple[int, int, int, int, int, float | None, int]) -> None:
+        self.requests, self.input, self.written, self.read, self.output, self.dollars, self.unknown = row
+
+    @property
+    def tokens(self) -> int:
+        """All tokens that were reported."""
+        return self.input + self.written + self.read + self.output
+
+    @property
+    def counted(self) -> int:
+        """What counts against the cap: the reported tokens, and what may have been taken without a report."""
+        return self.tokens + self.unknown
+
+
+def reserve(store: Store, *, purpose: str, runner: str, model: str, tokens: int, cap: int, now: float, digest: int | None = None) -> int | None:
+    """The row for a request that may take so many tokens, or None when the day's cap does not allow it."""
+    with store.transaction():
+        if today(store, now).counted + tokens > cap:
+            return None
+        return int(store.execute(ADD, (now, purpose, digest, runner, model, tokens)).lastrowid or 0)
+
+
+def report(store: Store, row: int, *, model: str, input_tokens: int, output_tokens: int, written: int = 0, read: int = 0, dollars: float | None = None) -> None:
+    """Notes what a request has taken, as its answer said."""
+    store.execute(REPORT, (model, input_tokens, written, read, output_tokens, dollars, row))
+
+
+def release(store: Store, row: int) -> None:
+    """Takes the reservation back: the request was never made, or was refused without being charged."""
+    store.execute(DROP, (row,))
+
+
+def today(store: Store, now: float) -> Spent:
+    """What was spent since midnight, local time."""
+    here = time.localtime(now)
+    return between(store, time.mktime((here.tm_year, here.tm_mon, here.tm_mday, 0, 0, 0, 0, 0, -1)), now + DAY_S)
+
+
+def between(store: Store, first: float, last: float) -> Spent:
+    """What was spent from one time (seconds) to before another."""
+    return Spent(store.rows(SUM, (first, last))[0])
+
+
+def of_digest(store: Store, number: int) -> Spent:
+    """What a digest has cost."""
+    return Spent(store.rows(OF_DIGEST, (number,))[0])
