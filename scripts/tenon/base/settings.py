@@ -18,6 +18,10 @@ KNOWN: dict[str, tuple[object, str]] = {
     "recall.floor": (0.34, "how sure a hit must be to answer a prompt, by its words or its meaning, 0 to 1; higher is stricter"),
     "recall.archive": (True, "let past exchanges answer, not only memories"),
     "recall.ranking": ("fused", "how hits are ranked: by words and meaning together (fused), or by backant-memory's formula (classic)"),
+    "recall.rerank": (
+        False,
+        "let the digest's model choose, after a prompt, what may help with the next one; a request each prompt, within digest.daily_tokens (on: only in settings.json)",
+    ),
     "embed.model": ("qwen3-embedding:0.6b", "the Ollama model that recall asks in place of the built-in table, when Ollama has it; none is ever pulled"),
     "embed.ollama": (
         "auto",
@@ -32,6 +36,15 @@ KNOWN: dict[str, tuple[object, str]] = {
     "proxy.trace_tokens": (60_000, "most tokens of past sessions in front of a new one; 0 for none"),
     "proxy.scope": ("agent", "whose past sessions those are: the agent's (agent) or only this repository's (repository)"),
     "proxy.result_chars": (4000, "longest past tool result shown whole, in characters; a longer one is shown head and tail"),
+    "digest.auto": (
+        False,
+        "let a model make memories of what was said, in the background; `tenon digest auto on` says what that costs (on: only in settings.json)",
+    ),
+    "digest.daily_tokens": (200_000, "most tokens a day, read and written, of all requests that Tenon itself makes to a model; more only in settings.json"),
+    "digest.runner": ("claude", "who asks that model: Claude Code (claude), the Messages API with your key (api), your Ollama (ollama); only in settings.json"),
+    "digest.model": ("haiku", "the model of claude and api: haiku, sonnet, or a full name; only in settings.json"),
+    "digest.ollama_model": ("qwen3:4b", "the chat model of Ollama's that a digest asks, with that runner; none is ever pulled"),
+    "digest.pressure": (True, "tell the model when more was said lately than was made memories of, so that it can ask you to slow down"),
     "decay.short_per_day": (0.95, "what a short-term memory keeps of its strength per day"),
     "decay.long_per_day": (0.997, "what a long-term memory keeps of its strength per day"),
 }
@@ -40,6 +53,7 @@ LEAST = {"proxy.port": 1, "proxy.max_context": 20_000}  # below it Claude Code's
 MOST = {
     "inject.max_chars": 9900,  # Claude Code cuts at 10,000, and the fence around it is counted too
     "inject.hits": 100,
+    "digest.daily_tokens": 100_000_000,
     "recall.floor": 1,
     "proxy.port": 65_535,
     "proxy.max_context": 10_000_000,
@@ -48,7 +62,14 @@ MOST = {
     "decay.long_per_day": 1,
 }
 LARGEST = 1_000_000
-CHOICES = {"proxy.scope": ("agent", "repository"), "recall.ranking": ("fused", "classic"), "embed.ollama": ("auto", "on", "off")}
+CHOICES = {
+    "proxy.scope": ("agent", "repository"),
+    "recall.ranking": ("fused", "classic"),
+    "embed.ollama": ("auto", "on", "off"),
+    "digest.runner": ("claude", "api", "ollama"),
+}
+# What costs money: a project can set variables too, so there they can only be turned off or made less.
+PAID = ("digest.auto", "recall.rerank", "digest.daily_tokens", "digest.runner", "digest.model")
 OWN_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -103,9 +124,10 @@ def load() -> Settings:
         if not raw:
             continue
         value = _typed(raw, True if _is_switch(name) else KNOWN[name][0])
-        wanted = _near(name, value)
+        wanted = _near(name, value) or _cheap(name, value, values[name])
         if wanted:
-            problems.append(f"{variable(name)}: '{name}' must be {wanted}; texts are sent to another machine by settings.json alone")
+            why = "what costs money is set" if name in PAID else "texts are sent to another machine"
+            problems.append(f"{variable(name)}: '{name}' must be {wanted}; {why} by settings.json alone")
         else:
             _take(name, value, variable(name), values, origin, problems)
     excluded = values["archive.exclude"]
@@ -134,8 +156,8 @@ def allowed(name: str, value: object, port: float = 0) -> str:
         return "" if least <= value <= most else f"from {least} to {most}" if name == "proxy.port" else f"from {least:,} to {most:,}"
     if name in CHOICES:
         return "" if value in CHOICES[name] else " or ".join(CHOICES[name])
-    if name == "embed.model":
-        return "" if _is_model(str(value)) else "the name of a model like qwen3-embedding:0.6b"
+    if name in ("embed.model", "digest.model", "digest.ollama_model"):
+        return "" if _is_model(str(value)) else f"the name of a model like {KNOWN[name][0]}"
     if name == "embed.url":
         return "" if str(value).strip() and not _address(str(value).strip(), 0) else "an address like http://127.0.0.1:11434"
     return _address(str(value).strip(), port) if name == "upstream" else ""
@@ -146,6 +168,17 @@ def _near(name: str, value: object) -> str:
     if name == "embed.ollama":
         return "auto or off" if value in (True, "on") else ""
     return "an address of this machine like http://127.0.0.1:11434" if name == "embed.url" and not is_own(str(value)) else ""
+
+
+def _cheap(name: str, value: object, held: object) -> str:
+    """What a value from the environment must be that would cost the user more than they agreed to, «» for any other."""
+    if name not in PAID or value == held or value is False:
+        return ""
+    if isinstance(held, bool):
+        return "off" if value is True else ""
+    if isinstance(held, str):
+        return f"{held!r}, as in settings.json,"
+    return f"at most {held:,}" if isinstance(held, (int, float)) and isinstance(value, (int, float)) and value > held else ""
 
 
 def is_own(url: str) -> bool:
