@@ -15,6 +15,7 @@ from tenon.digest import capture, summary
 from tenon.recall.recall import recall
 from tenon.store import (
     archive,
+    cleaning,
     db,
     edges,
     episodes,
@@ -182,7 +183,7 @@ def test_what_is_forgotten_stays_gone(store: Store, tmp_path: Path) -> None:
 
 def test_a_large_store_is_cleaned_without_being_written_anew(store: Store, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Freed space is overwritten; the text is in no file although the store was not rebuilt."""
-    monkeypatch.setattr(forget, "SMALL_BYTES", 0)
+    monkeypatch.setattr(cleaning, "SMALL_BYTES", 0)
     said(store, project, *(f"filler number {at} " * 30 for at in range(60)))
     turn = said(store, project, f"The vault is {SECRET}, as I said before. " * 40, session="s2")[0]
     ref = write(store, project, f"The vault is {SECRET}")
@@ -223,7 +224,7 @@ def test_what_came_from_a_forgotten_turn_alone_goes_along(store: Store, project:
     alone, both = write(store, project, "port 8443", one), write(store, project, "oslo-3 listens on 8443", one, two)
 
     assert [
-        f"{alone} [short fact] «port 8443» (came only from t{one})",
+        f"{alone} [short fact] «port 8443» (came from t{one})",
         f"t{one} [user prompt] «the port is 8443 now»",
         f"{both} came from other turns besides t{one}, and stays; name it to forget it too",
         "the summary of session s1, which is made anew without it",

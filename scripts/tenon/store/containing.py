@@ -33,6 +33,7 @@ IN_MEMORIES = (
 )
 IN_TURNS = "SELECT 't' || id, content FROM turn WHERE forgotten IS NULL"
 IN_SUMMARIES = "SELECT 'summary:' || n.name, s.text FROM summary s JOIN session n ON n.id = s.session"
+IN_GISTS = "SELECT 'gist:' || turn, text FROM gist"
 IN_EDGES = "SELECT 'edge:' || id, reason || char(10) || verdict FROM edge"
 IN_TASKS = "SELECT 'task:' || repository || ':' || epic, epic || char(10) || title || char(10) || body FROM task"
 IN_HANDOFFS = "SELECT 'handoff:' || repository, body FROM handoff"
@@ -154,7 +155,20 @@ def _holds(path: str, probes: Sequence[bytes]) -> bool:
 
 
 def _everything(store: Store) -> Iterator[tuple[str, str]]:
-    for query in (IN_MEMORIES, IN_TURNS, IN_SUMMARIES, IN_EDGES, IN_TASKS, IN_HANDOFFS, IN_SESSIONS, IN_PLACES, IN_FEEDS, IN_REPOSITORIES, IN_CONVERSATIONS):
+    for query in (
+        IN_MEMORIES,
+        IN_TURNS,
+        IN_SUMMARIES,
+        IN_GISTS,
+        IN_EDGES,
+        IN_TASKS,
+        IN_HANDOFFS,
+        IN_SESSIONS,
+        IN_PLACES,
+        IN_FEEDS,
+        IN_REPOSITORIES,
+        IN_CONVERSATIONS,
+    ):
         for ref, stored in store.each(query):
             yield str(ref), str(stored)
     for query in (IN_SENT, IN_PIECES):

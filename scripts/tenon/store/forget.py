@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import suppress
 
 from tenon.base.errors import TenonError
-from tenon.base.lean import sqlite
 from tenon.base.text import cut, words
-from tenon.store import archive, copies, exchanges, forgotten, health, index, memories, nearby, summaries, vectors
+from tenon.store import archive, cleaning, copies, exchanges, forgotten, gists, health, index, memories, nearby, summaries, vectors
+from tenon.store.cleaning import checkpoint
 from tenon.store.containing import damaged, in_journal_words, matching, texts
 from tenon.store.reindex import rebuild
 
@@ -30,13 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = ["checkpoint", "forget", "matching", "preview", "rebuild"]
 
-SMALL_BYTES = 64_000_000  # a store up to this size is written anew; in a larger one freed space is overwritten only
-
 FEW = 100  # passages that are looked for in the index, word by word, after they were taken out
 
 SHORTEST = 8  # characters of a turn or memory that is looked for in damaged files; a shorter one stands in any file
-OTHERS = ("task:", "handoff:", "edge:", "where:", "place:", "feed:", "repository:", "journal:", "damaged:", "conversation:", "piece:")
-NUMBERED = ("handoff", "edge", "where", "repository", "conversation", "piece")
+OTHERS = ("gist:", "task:", "handoff:", "edge:", "where:", "place:", "feed:", "repository:", "journal:", "damaged:", "conversation:", "piece:")
+NUMBERED = ("gist", "handoff", "edge", "where", "repository", "conversation", "piece")
 KEPT = ("repository:", "damaged:")  # what is named and not touched
 
 TURNS_OF_SESSION = "SELECT id FROM turn WHERE session = ? AND forgotten IS NULL ORDER BY id"
@@ -74,7 +71,6 @@ DROP_PLACE = "DELETE FROM place WHERE path = ?"
 DROP_FEED = "DELETE FROM feed WHERE path = ?"
 KEY = "SELECT key FROM repository WHERE id = ?"
 CONVERSATION = "SELECT name FROM conversation WHERE id = ?"
-SIZE = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 
 
 class _Going:
@@ -102,7 +98,7 @@ def preview(store: Store, refs: Sequence[str], *, quote: bool = True) -> list[st
         earlier = len(memories.history(store, memory))
         marks = [memory.tier, memory.kind.replace("_", " "), *([memory.status] if memory.status != "live" else [])]
         extra = ([f"and {earlier} earlier text{'s' if earlier != 1 else ''}"] if earlier else []) + (
-            [f"came only from {going.along[ref]}"] if ref in going.along else []
+            [f"came from {going.along[ref]}"] if ref in going.along else []
         )
         lines.append(f"{ref} [{' '.join(marks)}] {_said(memory.text, memory.created, quote)}" + (f" ({'; '.join(extra)})" if extra else ""))
         lines.extend(
@@ -153,6 +149,7 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
             archive.put_back(store, turn)
         for session in going.sessions:
             store.execute(DROP_SUMMARY, (session,))
+            gists.drop_of_session(store, session)
         for other in going.others:
             _take_out(store, other, wanted, now)
             if not other.startswith(KEPT):
@@ -162,17 +159,8 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
         _unmention(store, {*going.memories, *(turn.ref for turn in going.turns.values())}, said, texts_given, wanted)
         if not whole:
             rebuild(store, embed=False)  # vectors follow in the background: forgetting has no time to embed everything
-    _clean(store)
+    cleaning.clean(store)
     return list(going.sessions.values())
-
-
-def checkpoint(store: Store) -> bool:
-    """Whether the write-ahead log is empty now: everything is in the main file, and nothing of what was deleted beside it."""
-    try:
-        row = store.one("PRAGMA wal_checkpoint(TRUNCATE)")
-    except sqlite.Error:
-        return False
-    return row is not None and not row[0]
 
 
 def _going(store: Store, refs: Sequence[str]) -> _Going:
@@ -220,6 +208,22 @@ def _add_derived(store: Store, going: _Going) -> None:
                 going.along[memory.ref] = turn.ref
             else:
                 going.staying[memory.ref] = turn.ref
+    for memory in list(going.memories.values()):
+        while (made := _made_of(store, memory)) is not None and made.ref not in going.memories:
+            going.memories[made.ref], going.along[made.ref] = made, memory.ref
+            memory = made
+    for ref in going.along:
+        going.staying.pop(ref, None)
+
+
+def _made_of(store: Store, memory: Memory) -> Memory | None:
+    """The memory that has this one's words since they were joined, or None."""
+    made = memories.by_id(store, memory.successor) if memory.successor is not None else None
+    return made if made is not None and _flat(memory.text) in _flat(made.text) else None
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.lower().split())
 
 
 def _named(store: Store, other: str, quote: bool) -> str:
@@ -245,6 +249,8 @@ def _named(store: Store, other: str, quote: bool) -> str:
         return f"the words in what the proxy keeps of conversation {store.value(CONVERSATION, (int(rest),)) or rest}"
     if kind == "piece":
         return "the words in what the proxy puts in front of conversations"
+    if kind == "gist":
+        return f"what a digest says in a sentence of the exchange that begins with t{rest}"
     return {"handoff": "the words in the handoff brief", "journal": "the words in the journal"}.get(kind, f"the words in the reason of link {rest}")
 
 
@@ -266,7 +272,7 @@ def _drop_memory(store: Store, memory: Memory, now: float, reason: str, along: s
     store.execute(DROP_MEMORY, (memory.id,))
     # Notes of earlier deeds may quote it: why it was promoted, what it was revised for.
     store.execute(BARE_DEEDS, (memory.ref,))
-    store.execute(ADD_DEED, (now, memory.ref, f"memory, came only from {along}" if along else "memory"))
+    store.execute(ADD_DEED, (now, memory.ref, f"memory, came from {along}" if along else "memory"))
     return said
 
 
@@ -314,7 +320,9 @@ def _copies(store: Store, going: _Going, wanted: Sequence[Text]) -> copies.Sough
 
 def _take_out(store: Store, other: str, wanted: Sequence[Text], now: float) -> None:
     kind, _, rest = other.partition(":")
-    if kind in ("conversation", "piece"):
+    if kind == "gist":
+        gists.drop(store, int(rest))
+    elif kind in ("conversation", "piece"):
         if not wanted:  # where there is a text, it has been taken out
             copies.drop(store, kind, int(rest), now)
     elif kind == "edge":
@@ -376,17 +384,3 @@ def _unmention(store: Store, refs: Collection[str], said: Iterable[str], given: 
     for (reason,) in store.rows(TOMBSTONES):
         if _without(reason, wanted) != reason:
             store.execute(SET_REASON, (_without(reason, wanted), reason))
-
-
-def _clean(store: Store) -> None:
-    """Takes what was deleted out of the files too. Where another process is in the way the next one does it."""
-    if store.con.in_transaction:
-        return  # the caller has more to write
-    with suppress(sqlite.OperationalError):
-        for table in ("memory_fts", "turn_fts"):
-            store.execute(index.OPTIMIZE[table])
-        checkpoint(store)
-        if store.value(SIZE) <= SMALL_BYTES:
-            store.execute("PRAGMA temp_store = MEMORY")
-            store.execute("VACUUM")
-    checkpoint(store)
