@@ -85,6 +85,10 @@ def _informed(event: dict[str, Any]) -> Answer | None:
             _written(lambda: journal.unsee(store, where.session(event), now), "what was shown before the compaction is not shown again")
         told = _brief(store, event, chosen, now)
         _announce(store, event, now)
+        if chosen.flag("digest.auto"):
+            from hooks import digesting
+
+            digesting.see_to(store, chosen, "SessionStart", where.session(event), now)
     if chosen.doubt:
         told = told or Answer()
         told.message = f"Tenon keeps nothing of this session while its settings are in doubt: {chosen.doubt}. `tenon config` shows them."

@@ -10,9 +10,10 @@ from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.text import cut
+from tenon.digest import session
 from tenon.recall import injection
 from tenon.recall.recall import SPOKEN, described, recall
-from tenon.store import db, edges, episodes, exchanges, fading, forget, journal, memories, places, procedures, tasks
+from tenon.store import db, edges, episodes, exchanges, fading, forget, gists, journal, memories, places, procedures, tasks
 from tenon.world import embedding
 
 TYPE_CHECKING = False
@@ -95,9 +96,8 @@ def _recall(here: Place, given: dict[str, Any]) -> dict[str, Any]:
     if far:
         result["note"] = injection.NEAREST
     if not hits:
-        result["note"] = "Nothing is known about that. " + (
-            "" if given.get("archive") else "With archive true, what was said in earlier sessions is searched too."
-        )
+        more = "" if given.get("archive") else "With archive true, what was said in earlier sessions is searched too."
+        result["note"] = f"Nothing is known about that. {more}"
     return result
 
 
@@ -198,6 +198,7 @@ def _episode(here: Place, given: dict[str, Any]) -> dict[str, Any]:
         evidence=given["evidence"],
         epic=given.get("epic_id", ""),
         labels=given.get("sources", []),
+        turns=here.turns(given.get("turns", [])),
         now=here.now,
     )
     return {"id": ref, "strength": strength}
@@ -343,8 +344,7 @@ def _archive(here: Place, given: dict[str, Any]) -> dict[str, Any]:
     written, skipped = here.turns(given.get("written", [])), here.turns(given.get("skipped", []))
     if not written and not skipped:
         raise TenonError("done needs the turns (t…) in written or skipped")
-    with here.store.transaction():
-        count = exchanges.mark_consolidated(here.store, written, "written", here.now) + exchanges.mark_consolidated(here.store, skipped, "skipped", here.now)
+    count = session.done(here.store, here.repository, written, skipped, here.now)
     return {"marked": count, "waiting": exchanges.pending_size(here.store, here.repository)[1]}
 
 
@@ -352,7 +352,7 @@ def _exchange(here: Place, given: dict[str, Any]) -> dict[str, Any]:
     rows = exchanges.exchange(here.store, given["id"])
     _may_read(here, rows[0], given)
     each = max(400, EXCHANGE_CHARS // max(1, len(rows)))
-    return {"turns": [_turn(turn, each) for turn in rows], "count": len(rows)}
+    return {"turns": [_turn(turn, each) for turn in rows], "count": len(rows), "gist": gists.of(here.store, rows[0].id)}
 
 
 def _whole(here: Place, given: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tenon.base import paths
-from tenon.store import archive, db
+from tenon.digest import undoing
+from tenon.store import archive, db, digests, memories
 from tenon.store.db import Store
 from tests.mcp_server.conftest import COMMAND, Server
 
@@ -386,11 +387,30 @@ def test_only_the_given_turns_are_marked_as_dealt_with(tools: Tools, store: Stor
     turns = say(store, repository, "one", "two", "three", "four")
     waiting = tools("memory_archive", action="pending", k=3)
     assert (4, turns[:3]) == (waiting["waiting"], [turn["id"] for turn in waiting["turns"]])
+    ref = tools("memory_write", tier="short", type="fact", content="The first thing was one.", turns=[turns[0]])["id"]
     assert {"marked": 2, "waiting": 2} == tools("memory_archive", action="done", written=[turns[0]], skipped=[turns[2]])
     assert [turns[1], turns[3]] == [turn["id"] for turn in tools("memory_archive", action="pending")["turns"]]
     assert "done needs the turns" in tools.refused("memory_archive", action="done")
     assert "there is no turn 't99'" in tools.refused("memory_archive", action="done", written=[turns[1], "t99"])
+    assert f"no memory was written from {turns[1]}" in tools.refused("memory_archive", action="done", written=[turns[1]], skipped=[turns[3]])
     assert 2 == tools("memory_archive", action="pending")["waiting"]
+    noted = digests.newest(store, 5)
+    assert [("session", "applied", 2)] == [(one.phase, one.state, one.turns) for one in noted]
+    assert [("remember", memories.get(store, ref).id)] == [(step.deed, step.memory) for step in digests.steps(store, noted[0].id) if step.memory]
+
+
+def test_what_was_digested_in_a_session_can_be_undone(tools: Tools, store: Store, repository: int) -> None:
+    """The memory that replaced another goes, and that one holds again; the same text is not written again by the model."""
+    turn = say(store, repository, "We moved from port 8080 to port 9090.")[0]
+    old = tools.write("The gateway listens on port 8080.")
+    new = tools("memory_write", tier="short", type="fact", content="The gateway listens on port 9090.", turns=[turn], supersedes=old)["id"]
+    tools("memory_archive", action="done", written=[turn])
+
+    undoing.undo(store, digests.newest(store, 1)[0].id, time.time())
+
+    assert ("live", "superseded") == (memories.get(store, old).status, memories.get(store, new).status)
+    assert "stays gone" in tools.refused("memory_write", tier="short", type="fact", content="The gateway listens on port 9090.")
+    assert 0 == tools("memory_archive", action="pending")["waiting"]
 
 
 # ---------------------------------------------------------------- forgetting

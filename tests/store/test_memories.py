@@ -199,7 +199,7 @@ def test_what_was_forgotten_is_not_written_again(store: Store, repository: int) 
     forgotten.bury(store, "Her name is Ada", "the user's wish", NOW)
 
     for home in (repository, None):
-        with pytest.raises(TenonError, match=r"was forgotten on the user's wish and stays gone; only the user can write it again"):
+        with pytest.raises(TenonError, match=r"was forgotten or undone on the user's wish and stays gone; only the user can write it again"):
             write(store, home, "her name  is ada")
     assert write(store, repository, "her name is Ada", again=True)
 

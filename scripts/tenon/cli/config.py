@@ -13,6 +13,7 @@ from tenon.world import base_url, daemon
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from tenon.cli.out import Out
 
@@ -67,6 +68,11 @@ def run(options: argparse.Namespace, out: Out) -> int:
     if options.value and found.origin[options.name] != "settings.json":
         out.say(f"{found.origin[options.name]} says otherwise, and goes before settings.json.")
     return 0
+
+
+def put(values: Mapping[str, object]) -> None:
+    """Writes settings into settings.json, whose other values stay. Raises TenonError."""
+    _write({**_held(), **values})
 
 
 def _show(name: str, found: settings.Settings, default: object, meaning: str, out: Out) -> None:

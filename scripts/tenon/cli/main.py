@@ -42,6 +42,7 @@ VERBS = {
     "proxy": "the proxy for every session of Claude Code: on, off, status",
     "start": "run the proxy in the background",
     "stop": "end the proxy",
+    "digest": "make memories of what was said by a model, now or in the background; show and undo that",
     "embed": "which models know what memories mean, and how far each is",
     "import": "bring along the transcripts that are there already",
     "agents": "the agents and what each of them holds",

@@ -62,15 +62,19 @@ def summarise(turns: Iterable[Turn], session: Session, *, roots: Sequence[str] =
 
 
 def write(store: Store, session_name: str, reason: str, now: float) -> str | None:
-    """The summary that was put into the store, or None for a session with no prompt or no reply.
+    """The summary that is in the store now, or None for a session with no prompt or no reply.
 
-    `reason` says why the session ended or paused, as the host names it; a later summary replaces this one.
+    `reason` says why the session ended or paused, as the host names it; a later summary replaces this one. What a digest wrote
+    holds until the session has gone on.
     """
     number = exchanges.session_number(store, session_name)
     if number is None:
         return None
     session = exchanges.session_of(store, number)
     seen = _seen(summaries.told(store, number), (identify(session.folder).root, session.folder))
+    held = summaries.of_session(store, number)
+    if held is not None and held.writer == "digest" and held.at >= min(seen.at, now):
+        return held.text
     text = _written(seen, session, reason)
     if not text:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tenon.recall import injection
 from tenon.recall.recall import recall
-from tenon.store import journal, places
+from tenon.store import journal, places, pressure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,15 +16,27 @@ if TYPE_CHECKING:
 HANDED_OVER = ("procedure",)  # kinds that have their own way into the session
 
 
+PRESSED = "pressure"  # the journal's event
+WAITS = "Tenon: about {tokens:,} tokens of what was said with this user lately are no memory yet (pressure {level}, {share:.0%}). Nothing is lost: recall finds the words themselves. "
+ASKS = {
+    "moderate": "When it suits the work, tell the user once that a pause would let memory catch up: {way}.",
+    "high": "Ask the user to slow down and take a pause now, so that memory can catch up: {way}.",
+}
+BY_HAND = "`/memory-digest` in a session, or `tenon digest` in a terminal"
+BY_ITSELF = "the background digest is on and works them off within its daily cap; `/memory-digest` does it at once"
+
+
 class Offer:
-    """The block's text («» for none), the hits that are in it, and the words that matched."""
+    """The block's text («» for none), the hits that are in it, the words that matched, what a model had chosen, and the level of pressure that is told of."""
 
-    __slots__ = ("text", "hits", "words")
+    __slots__ = ("text", "hits", "words", "chosen", "pressed")
 
-    def __init__(self, text: str, hits: list[Hit], words: list[str]) -> None:
+    def __init__(self, text: str, hits: list[Hit], words: list[str], chosen: list[str] | None = None, pressed: str = "") -> None:
         self.text = text
         self.hits = hits
         self.words = words
+        self.chosen = chosen or []
+        self.pressed = pressed
 
 
 def look(
@@ -34,6 +46,7 @@ def look(
 
     `meaning` is the vector of the prompt's cue by another model than the built-in one.
     """
+    seen = journal.seen(store, session)
     found = recall(
         store,
         prompt,
@@ -46,20 +59,49 @@ def look(
         archive=chosen.flag("recall.archive"),
         without=HANDED_OVER,
         not_session=session,
-        seen=journal.seen(store, session),
+        seen=seen,
         ranking=chosen.text("recall.ranking"),
         meaning=meaning,
     )
-    text, placed = injection.fenced([("", [_line(hit) for hit in found.hits])], int(chosen.number("inject.max_chars")))
+    lines = [_line(hit) for hit in found.hits]
+    extra = _selected(store, session, repository, {*seen, *(hit.candidate.exchange for hit in found.hits)}) if chosen.flag("recall.rerank") else []
+    text, placed = injection.fenced([("", [*lines, *(line for _, line in extra)])], int(chosen.number("inject.max_chars")))
+    level, notice = _pressure(store, session, chosen)
     if not placed:
-        return Offer("", [], [])
-    return Offer(text, [hit for hit in found.hits if injection.names(text, hit.candidate.exchange)], found.words())
+        return Offer(notice, [], [], pressed=level)
+    hits = [hit for hit in found.hits if injection.names(text, hit.candidate.exchange)]
+    told = [ref for ref, _ in extra if injection.names(text, ref)]
+    return Offer(text + ("\n" + notice if notice else ""), hits, found.words(), told, level)
 
 
 def record(store: Store, offer: Offer, *, session: str, repository: int | None, now: float) -> None:
     """Journals what was put in front of the prompt, so that «why» has an answer and it is not shown twice."""
-    told = [(hit.candidate.exchange, hit.score, hit.parts.values()) for hit in offer.hits]
-    journal.record(store, event="prompt", session=session, repository=repository, words=offer.words, hits=told, chars=len(offer.text), now=now)
+    if offer.pressed:
+        journal.record(store, event=PRESSED, session=session, repository=repository, words=[offer.pressed], hits=[], chars=0, now=now)
+    told = [*((hit.candidate.exchange, hit.score, hit.parts.values()) for hit in offer.hits), *((ref, 0.0, ()) for ref in offer.chosen)]
+    if told:
+        journal.record(store, event="prompt", session=session, repository=repository, words=offer.words, hits=told, chars=len(offer.text), now=now)
+    if offer.chosen:
+        from tenon.store import selections
+
+        selections.drop(store, session, now)
+
+
+def _selected(store: Store, session: str, repository: int | None, seen: set[str]) -> list[tuple[str, str]]:
+    """What a model chose for this prompt after the last one, without what was shown: ids and lines."""
+    from tenon.recall import selected
+
+    return selected.lines(store, session, places.scope(store, repository), seen)
+
+
+def _pressure(store: Store, session: str, chosen: Settings) -> tuple[str, str]:
+    """The level of pressure and what the model is told of it, once a session and level; «» and «» when there is nothing to tell."""
+    tokens = pressure.noted(store)
+    level = pressure.level(tokens)
+    if not level or not store.writable or not chosen.flag("digest.pressure") or journal.has(store, session, PRESSED, level):
+        return "", ""
+    way = BY_ITSELF if chosen.flag("digest.auto") else BY_HAND
+    return level, (WAITS + ASKS[level]).format(tokens=tokens, level=level, share=tokens / pressure.CAP, way=way)
 
 
 def _line(hit: Hit) -> str:

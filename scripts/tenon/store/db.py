@@ -59,6 +59,10 @@ class Store:
         """A block that is written whole or not at all; blocks may nest."""
         return Transaction(self.con)
 
+    def savepoint(self) -> Savepoint:
+        """A part of a transaction that is taken back alone when it raises."""
+        return Savepoint(self.con)
+
     def within(self, seconds: float) -> None:
         """From now on a query that is still running after so many seconds is ended (OperationalError «interrupted»)."""
         end = time.monotonic() + seconds
@@ -100,6 +104,23 @@ class Transaction:
             self.con.execute("COMMIT")
         elif self.con.in_transaction:
             self.con.execute("ROLLBACK")
+
+
+class Savepoint:
+    """SAVEPOINT … RELEASE, or ROLLBACK TO when the block raises; only inside a transaction."""
+
+    __slots__ = ("con",)
+
+    def __init__(self, con: sqlite.Connection) -> None:
+        self.con = con
+
+    def __enter__(self) -> None:
+        self.con.execute("SAVEPOINT part")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None:
+            self.con.execute("ROLLBACK TO part")
+        self.con.execute("RELEASE part")
 
 
 def exists(path: str) -> bool:

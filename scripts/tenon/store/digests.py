@@ -22,6 +22,7 @@ PHASES = ("session", "consolidation", "reflection")
 COLUMNS = "id, at, ended, phase, repository, runner, model, state, why, turns, tokens, first"
 ADD = "INSERT INTO digest (at, phase, repository, runner, model, state, turns, tokens, first) VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?)"
 END = "UPDATE digest SET state = ?, why = ?, ended = ? WHERE id = ?"
+DROP = "DELETE FROM digest WHERE id = ?"
 LEFT = "UPDATE digest SET state = 'failed', why = ?, ended = ? WHERE state = 'running'"
 ONE = f"SELECT {COLUMNS} FROM digest WHERE id = ?"
 NEWEST = f"SELECT {COLUMNS} FROM digest ORDER BY id DESC LIMIT ?"
@@ -32,6 +33,10 @@ FAILED_SINCE = (
     "SELECT count(*) FROM digest WHERE state = 'failed' AND phase = ? AND repository IS ? AND id > "
     "(SELECT coalesce(max(id), 0) FROM digest WHERE state <> 'failed' AND phase = ? AND repository IS ?)"
 )
+MADE_OF = "SELECT memory FROM lineage WHERE turn = ?"
+SUPERSEDED_BY = "SELECT id FROM memory WHERE successor = ? ORDER BY id"
+IS_NOTED = "SELECT 1 FROM step WHERE memory = ? AND deed = 'remember'"
+STREAK = "SELECT coalesce(max(at), 0), count(*) FROM digest WHERE state = 'failed' AND phase <> 'session' AND id > (SELECT coalesce(max(id), 0) FROM digest WHERE state IN ('applied', 'undone'))"
 LAST = f"SELECT {COLUMNS} FROM digest WHERE phase = ? AND state = ? ORDER BY id DESC LIMIT 1"
 
 
@@ -85,6 +90,11 @@ def end(store: Store, number: int, state: str, now: float, why: str = "") -> Non
     store.execute(END, (state, why, now, number))
 
 
+def drop(store: Store, number: int) -> None:
+    """Takes a digest away of which nothing came, not even a request."""
+    store.execute(DROP, (number,))
+
+
 def clear(store: Store, why: str, now: float) -> int:
     """How many digests a process was killed at, which are failed ones from now on; whoever asks holds the claim on digesting."""
     return store.execute(LEFT, (why, now)).rowcount
@@ -114,11 +124,22 @@ def failures(store: Store, phase: str, repository: int | None) -> int:
     return int(store.value(FAILED_SINCE, (phase, repository, phase, repository)))
 
 
+def streak(store: Store) -> tuple[float, int]:
+    """When the newest digest began that failed, and how many have failed since one did not."""
+    at, count = store.rows(STREAK)[0]
+    return float(at), int(count)
+
+
 def add_step(
     store: Store, number: int, deed: str, memory: int | None = None, other: int | None = None, *, undo: Mapping[str, object] | None = None, note: str = ""
 ) -> None:
     """Notes one thing that the digest did, or (deed «refused», with a note) did not do."""
     store.execute(ADD_STEP, (number, number, deed, memory, other, json.dumps(undo or {}), note))
+
+
+def is_noted(store: Store, memory: int) -> bool:
+    """Whether a digest has noted that it wrote the memory in that row."""
+    return store.value(IS_NOTED, (memory,)) is not None
 
 
 def steps(store: Store, number: int) -> list[Step]:
@@ -129,6 +150,17 @@ def steps(store: Store, number: int) -> list[Step]:
 def counts(store: Store, number: int) -> dict[str, int]:
     """How often it did what."""
     return {str(deed): int(count) for deed, count in store.rows(COUNTS, (number,))}
+
+
+def made_of(store: Store, turns: Sequence[int]) -> dict[int, list[int]]:
+    """Of each turn that a memory came from, the rows of those memories."""
+    found = {turn: [int(row[0]) for row in store.rows(MADE_OF, (turn,))] for turn in turns}
+    return {turn: rows for turn, rows in found.items() if rows}
+
+
+def superseded_by(store: Store, rowid: int) -> list[int]:
+    """The rows of the memories that this one superseded."""
+    return [int(row[0]) for row in store.rows(SUPERSEDED_BY, (rowid,))]
 
 
 def named(store: Store, row: int | None) -> memories.Memory | None:

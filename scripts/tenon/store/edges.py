@@ -73,6 +73,16 @@ def propose(store: Store, repository: int | None, origin_ref: str, target_ref: s
     return int(known[0])
 
 
+def propose_once(store: Store, repository: int | None, origin_ref: str, target_ref: str, kind: str, reason: str, now: float) -> tuple[int, bool]:
+    """The id of the edge, and whether it was not there yet in any form; one that was there is left as it is. Raises as `propose` does."""
+    with store.transaction():
+        origin, target = _end(store, repository, origin_ref), _end(store, repository, target_ref)
+        known = store.one(BY_ENDS, (origin.id, target.id, kind))
+        if known is not None:
+            return int(known[0]), False
+        return propose(store, repository, origin_ref, target_ref, kind, reason, now), True
+
+
 def approve(store: Store, repository: int | None, edge_id: int, now: float, why: str = "") -> str:
     """The id of the memory that the approval closed (for `supersedes`), or «»; approving twice is approving once.
 
@@ -109,6 +119,11 @@ def reject(store: Store, repository: int | None, edge_id: int, why: str, now: fl
     with store.transaction():
         _edge(store, repository, edge_id)
         store.execute(DECIDE, ("rejected", why, now, edge_id))
+
+
+def withdraw(store: Store, edge_id: int, why: str, now: float) -> None:
+    """Turns an edge down wherever it belongs, if it is there; for whoever made it and takes it back."""
+    store.execute(DECIDE, ("rejected", why, now, edge_id))
 
 
 def pending(store: Store, repository: int | None, limit: int) -> list[dict[str, Any]]:

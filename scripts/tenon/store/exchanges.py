@@ -23,12 +23,26 @@ SESSION = "SELECT name, repository, folder, branch, client, started, last FROM s
 SESSION_BY_NAME = "SELECT id FROM session WHERE name = ?"
 PENDING = (
     f"SELECT {COLUMNS} FROM turn t WHERE t.repository IN (%s) AND t.thread = '' AND t.kind IN ('prompt', 'reply') AND t.forgotten IS NULL "
-    "AND NOT EXISTS (SELECT 1 FROM consolidated c WHERE c.turn = t.id) ORDER BY t.id LIMIT ?"
+    "AND t.at >= ? AND NOT EXISTS (SELECT 1 FROM consolidated c WHERE c.turn = t.id) ORDER BY t.id LIMIT ?"
 )
 PENDING_TOKENS = (
     "SELECT coalesce(sum(t.tokens), 0), count(*) FROM turn t WHERE t.repository IN (%s) AND t.thread = '' AND t.kind IN ('prompt', 'reply') "
     "AND t.forgotten IS NULL AND NOT EXISTS (SELECT 1 FROM consolidated c WHERE c.turn = t.id)"
 )
+# What was done between two turns of a session, and whether something from outside the machine was read in it before.
+BETWEEN = f"SELECT {COLUMNS} FROM turn t WHERE t.session = ? AND t.thread = '' AND t.kind IN ('call', 'result') AND t.forgotten IS NULL AND t.id > ? AND t.id < ? ORDER BY t.id LIMIT ?"
+OUTSIDE = "SELECT min(id) FROM turn WHERE session = ? AND source = 'outside'"
+WAITING = (
+    "SELECT t.repository, min(t.id), sum(t.tokens), count(*) FROM turn t WHERE t.thread = '' AND t.kind IN ('prompt', 'reply') AND t.forgotten IS NULL "
+    "AND NOT EXISTS (SELECT 1 FROM consolidated c WHERE c.turn = t.id) GROUP BY t.repository ORDER BY 2"
+)
+LAST_SPOKEN = (
+    f"SELECT {COLUMNS} FROM turn t WHERE t.session = ? AND t.thread = '' AND t.kind = ? AND t.forgotten IS NULL AND t.id > ? ORDER BY t.id DESC LIMIT 1"
+)
+READ_TO = "SELECT chars FROM reading WHERE turn = ?"
+SET_READ_TO = "INSERT OR REPLACE INTO reading (turn, chars) VALUES (?, ?)"
+READ_WHOLE = "DELETE FROM reading WHERE turn = ?"
+UNDONE = "DELETE FROM consolidated WHERE turn = ?"
 DONE = "INSERT OR REPLACE INTO consolidated (turn, how, at) SELECT id, ?, ? FROM turn WHERE id = ?"
 
 
@@ -120,6 +134,15 @@ def session_turns(store: Store, session: int, thread: str = "") -> Iterator[Turn
         yield Turn(row)
 
 
+def last_exchange(store: Store, session: int) -> list[Turn]:
+    """The newest prompt of a session's main conversation and the newest reply after it, if there is one."""
+    row = store.one(LAST_SPOKEN, (session, "prompt", 0))
+    if row is None:
+        return []
+    reply = store.one(LAST_SPOKEN, (session, "reply", row[0]))
+    return [Turn(row), *([Turn(reply)] if reply is not None else [])]
+
+
 def session_of(store: Store, number: int) -> Session:
     """The session with that number. Raises TenonError when there is none."""
     row = store.one(SESSION, (number,))
@@ -134,10 +157,10 @@ def session_number(store: Store, name: str) -> int | None:
     return None if found is None else int(found)
 
 
-def pending(store: Store, repository: int | None, limit: int) -> list[Turn]:
-    """The oldest prompts and replies of the repository that no digest has dealt with."""
+def pending(store: Store, repository: int | None, limit: int, since: float = 0.0) -> list[Turn]:
+    """The oldest prompts and replies of the repository that no digest has dealt with, of those said since that time."""
     numbers = places.scope(store, repository)
-    return [Turn(row) for row in store.rows(PENDING % _marks(numbers), (*numbers, limit))]
+    return [Turn(row) for row in store.rows(PENDING % _marks(numbers), (*numbers, since, limit))]
 
 
 def pending_size(store: Store, repository: int | None) -> tuple[int, int]:
@@ -152,7 +175,45 @@ def mark_consolidated(store: Store, turns: Sequence[int], how: str, now: float) 
     if how not in ("written", "skipped"):
         raise TenonError(f"'{how}' is not an outcome; a turn is written or skipped")
     with store.transaction():
+        for number in turns:
+            store.execute(READ_WHOLE, (number,))
         return sum(store.execute(DONE, (how, now, number)).rowcount for number in turns)
+
+
+def unmark(store: Store, turns: Sequence[int]) -> int:
+    """How many turns wait for a digest again."""
+    return sum(store.execute(UNDONE, (number,)).rowcount for number in turns)
+
+
+def read_to(store: Store, turn: int) -> int:
+    """Up to which character a digest has read a turn that is longer than a batch."""
+    return int(store.value(READ_TO, (turn,)) or 0)
+
+
+def set_read_to(store: Store, turn: int, chars: int) -> None:
+    """Notes up to which character a digest has read a turn; the rest waits."""
+    store.execute(SET_READ_TO, (turn, chars))
+
+
+def waiting(store: Store) -> list[tuple[int, int, int]]:
+    """The repositories in which something waits for a digest, the one that waits longest first: (repository, tokens, turns), aliases joined."""
+    found: dict[int, list[int]] = {}
+    for number, _, size, count in store.rows(WAITING):
+        held = found.setdefault(places.canonical(store, int(number)), [0, 0])
+        held[0] += int(size)
+        held[1] += int(count)
+    return [(number, size, count) for number, (size, count) in found.items()]
+
+
+def done_between(store: Store, session: int, after: int, before: int, limit: int) -> list[Turn]:
+    """The tool calls and results of a session's main conversation between two turns, the first so many."""
+    return [Turn(row) for row in store.rows(BETWEEN, (session, after, before, limit))]
+
+
+def first_outside(store: Store, session: int) -> int | None:
+    """The first turn of a session in which something from outside the machine was read, or None."""
+    found = store.value(OUTSIDE, (session,))
+    return None if found is None else int(found)
 
 
 def _marks(numbers: Sequence[int]) -> str:

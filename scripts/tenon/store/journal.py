@@ -24,6 +24,7 @@ SEEN = (
     "SELECT hits FROM journal WHERE session = ? AND event IN ('session', 'prompt') "
     "AND id > (SELECT coalesce(max(id), 0) FROM journal WHERE session = ? AND event = 'compact')"
 )
+HAS = "SELECT 1 FROM journal WHERE session = ? AND event = ? AND words = ?"
 OLD_ENTRIES = "DELETE FROM journal WHERE at < ?"
 OF_SESSION = "SELECT id, at, event, session, words, hits, chars FROM journal WHERE session = ? AND event <> 'compact' ORDER BY id DESC LIMIT ?"
 LATEST = "SELECT id, at, event, session, words, hits, chars FROM journal WHERE event <> 'compact' ORDER BY id DESC LIMIT ?"
@@ -51,6 +52,8 @@ class Entry:
         """What led to it: «for the words …», or the sections of a briefing, «with …»."""
         if self.event == "session":
             return "with " + ", ".join(word.replace("_", " ") for word in self.words) if self.words else ""
+        if self.event == "pressure":
+            return f"the model was asked to have you slow down (pressure {' '.join(self.words)})"
         return "for the words " + ", ".join(self.words) if self.words else ""
 
 
@@ -67,6 +70,11 @@ def seen(store: Store, session: str) -> set[str]:
     """The refs that were put in front of the session since it began or was compacted."""
     rows = store.rows(SEEN, (session[:NAME], session[:NAME]))
     return {line.split(" ", 1)[0] for (hits,) in rows for line in str(hits).splitlines()}
+
+
+def has(store: Store, session: str, event: str, word: str) -> bool:
+    """Whether there is an entry of that event, with that one word, of the session."""
+    return store.value(HAS, (session[:NAME], event, word)) is not None
 
 
 def unsee(store: Store, session: str, now: float) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse
 from tenon.base.text import clean
-from tenon.store import forgotten, index, places, vectors
+from tenon.store import associations, forgotten, index, places, vectors
 from tenon.store.wording import kept
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ SOURCES = ("user", "assistant", "tool", "outside", "reflection")
 LONGEST = 8000  # characters of one memory; what is longer is a document, and the archive has it
 FADED = 0.1  # a short-term memory weaker than this no longer surfaces
 DAY_S = 86400.0
-GONE = "this was forgotten on the user's wish and stays gone; only the user can write it again (`tenon write --again`)"
+GONE = "this was forgotten or undone on the user's wish and stays gone; only the user can write it again (`tenon write --again`)"
 
 COLUMNS = (
     "id, ref, repository, tier, kind, text, reason, source, labels, epic, strength, citations, revision, status, "
@@ -55,6 +55,7 @@ REOPEN = "UPDATE memory SET status = 'live', successor = NULL, valid_to = NULL, 
 REVISIONS = "SELECT revision, text, reason, at FROM revision WHERE memory = ? ORDER BY revision"
 TURNS_OF = "SELECT turn FROM lineage WHERE memory = ? ORDER BY turn"
 RECENT = f"SELECT {COLUMNS} FROM memory WHERE status = 'live' AND (repository IS NULL OR repository IN ({{scope}})) ORDER BY reinforced DESC, id DESC LIMIT ?"
+NEWEST = f"SELECT {COLUMNS} FROM memory WHERE status = 'live' ORDER BY reinforced DESC, id DESC LIMIT ?"
 REVISED = f"SELECT {COLUMNS} FROM memory WHERE repository IS ? AND revision > 1"
 ADD_DEED = "INSERT INTO deed (at, what, ref, note) VALUES (?, ?, ?, ?)"
 
@@ -165,6 +166,11 @@ def by_id(store: Store, rowid: int) -> Memory:
     return Memory(row)
 
 
+def same(store: Store, repository: int | None, text: str) -> Memory | None:
+    """The memory of that scope with that text (case and white space aside), whatever its status, or None."""
+    return _known(store, repository, text)
+
+
 def revise(store: Store, ref: str, text: str, reason: str, now: float) -> Memory:
     """The memory with its new text; the old text stays in its history.
 
@@ -227,6 +233,7 @@ def supersede(store: Store, old_ref: str, new_ref: str, now: float) -> None:
             return
         _living(store, old_ref)
         _close(store, old, new.id, now)
+        associations.inherit(store, old.id, new.id, now)
         store.execute(ADD_DEED, (now, "supersede", old.ref, f"by {new.ref}"))
 
 
@@ -265,6 +272,11 @@ def recent(store: Store, repository: int, limit: int) -> list[Memory]:
     """The memories of the repository and agent-wide ones that were written or proved last."""
     numbers = places.scope(store, repository)
     return [Memory(row) for row in store.rows(RECENT.format(scope=", ".join("?" * len(numbers))), (*numbers, limit))]
+
+
+def newest(store: Store, limit: int) -> list[Memory]:
+    """The memories of all repositories, and agent-wide ones, that were written or proved last."""
+    return [Memory(row) for row in store.rows(NEWEST, (limit,))]
 
 
 def about(reason: str, labels: str, epic: str) -> str:

@@ -25,6 +25,7 @@ BY_PATH = "SELECT repository FROM place WHERE path = ?"
 ADD_REPOSITORY = "INSERT INTO repository (key, seen) VALUES (?, ?)"
 TARGET = "SELECT same_as FROM repository WHERE id = ?"
 KEY = "SELECT key FROM repository WHERE id = ?"
+KEYS = "SELECT key FROM repository"
 JOINED = "SELECT id, same_as FROM repository WHERE same_as IS NOT NULL"
 RENAME = "UPDATE repository SET key = ? WHERE id = ?"
 SET_ALIAS = "UPDATE repository SET same_as = ? WHERE id = ?"
@@ -154,3 +155,8 @@ def _gone(store: Store, path: str) -> int | None:
             return None if found is None else int(found)
         path = above
     return None
+
+
+def names(store: Store) -> set[str]:
+    """The repositories' own names, lower-case: of host/owner/widgets and of path:/home/me/widgets it is widgets."""
+    return {str(key).replace("\\", "/").rstrip("/").rpartition("/")[2].lower() for (key,) in store.rows(KEYS)}

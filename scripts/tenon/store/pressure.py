@@ -25,7 +25,7 @@ ALL = f"SELECT coalesce(sum(({WAITING})), 0) FROM repository r"
 
 def measure(store: Store) -> int:
     """The tokens of all that was said since the store began and that no digest has dealt with, and notes them for `noted`."""
-    tokens = int(store.value(ALL, (_began(store),)))
+    tokens = int(store.value(ALL, (began(store),)))
     if store.writable and notes.value(store, NOTE) != str(tokens):
         notes.note(store, NOTE, str(tokens))
     return tokens
@@ -42,6 +42,7 @@ def level(tokens: int) -> str:
     return "high" if tokens >= HIGH * CAP else "moderate" if tokens >= MODERATE * CAP else ""
 
 
-def _began(store: Store) -> float:
+def began(store: Store) -> float:
+    """When the store began; what was said before was imported."""
     value = notes.value(store, "began")
     return float(value) if value.isdecimal() else 0.0

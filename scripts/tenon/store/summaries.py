@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from tenon.store.exchanges import Turn
 
 UPSERT = (
-    "INSERT INTO summary (session, repository, text, at) VALUES (?, ?, ?, ?) "
-    "ON CONFLICT (session) DO UPDATE SET repository = excluded.repository, text = excluded.text, at = excluded.at"
+    "INSERT INTO summary (session, repository, text, at, writer) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (session) DO UPDATE SET repository = excluded.repository, text = excluded.text, at = excluded.at, writer = excluded.writer"
 )
-COLUMNS = "s.session, n.name, s.repository, s.text, s.at"
+COLUMNS = "s.session, n.name, s.repository, s.text, s.at, s.writer"
 LATEST = (
     f"SELECT {COLUMNS} FROM summary s JOIN session n ON n.id = s.session WHERE s.repository IN (%s) AND n.name <> ? ORDER BY s.at DESC, s.session DESC LIMIT 1"
 )
@@ -33,7 +33,7 @@ TELLING = (
 class Summary:
     """What a session was about. `at` is the time of the newest turn it speaks of; `name` the client's id of the session."""
 
-    __slots__ = ("session", "name", "repository", "text", "at")
+    __slots__ = ("session", "name", "repository", "text", "at", "writer")
 
     def __init__(self, row: tuple[Any, ...]) -> None:
         self.session = int(row[0])
@@ -41,11 +41,12 @@ class Summary:
         self.repository = int(row[2])
         self.text = str(row[3])
         self.at = float(row[4])
+        self.writer = str(row[5])
 
 
-def upsert(store: Store, session: int, repository: int, text: str, at: float) -> None:
-    """Writes the session's summary in place of the one before."""
-    store.execute(UPSERT, (session, repository, text, at))
+def upsert(store: Store, session: int, repository: int, text: str, at: float, writer: str = "code") -> None:
+    """Writes the session's summary in place of the one before; `writer` is code or digest."""
+    store.execute(UPSERT, (session, repository, text, at, writer))
 
 
 def latest(store: Store, repository: int | None, *, before_session: str | None = None) -> Summary | None:

@@ -16,7 +16,7 @@ import tenon
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse
-from tenon.world import peer, processes, proof
+from tenon.world import detached, peer, processes, proof
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def start(port: int = 0, *, max_context: int = 0, upstream: str = "", wait_s: fl
         env["TENON_PROXY_MAX_CONTEXT"] = str(max_context)
     before = _size(log_path())
     try:
-        process = _spawn(command, env)
+        process = detached.spawn(command, env, log_path())
     except OSError as error:
         raise TenonError(f"the proxy cannot be started ({error.strerror}); `tenon doctor` checks what it needs") from error
     return _awaited(process, before, wait_s)
@@ -193,28 +193,6 @@ def environment(given: Mapping[str, str], upstream: str = "") -> dict[str, str]:
 
 def _entry() -> str:
     return os.path.join(os.path.dirname(os.path.abspath(tenon.__file__)), "proxy", "__main__.py")
-
-
-def _spawn(command: list[str], env: Mapping[str, str]) -> Popen[bytes]:
-    """Starts a process that belongs to no session, no terminal and no folder but Tenon's."""
-    import subprocess
-
-    log = os.open(log_path(), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-
-    def begun(**apart: Any) -> Popen[bytes]:
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=paths.home(), env=env, **apart)
-
-    try:
-        if sys.platform == "win32":
-            flags = subprocess.CREATE_NO_WINDOW | subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
-            try:
-                return begun(creationflags=flags | subprocess.CREATE_BREAKAWAY_FROM_JOB)
-            except PermissionError:  # the job that Claude Code runs its hooks in lets nobody leave
-                return begun(creationflags=flags)
-        else:
-            return begun(start_new_session=True)
-    finally:
-        os.close(log)
 
 
 def _awaited(process: Popen[bytes], before: int, wait_s: float) -> State:

@@ -1,0 +1,222 @@
+"""`tenon digest`: makes memories of what was said by a model, now or in the background, and shows, explains and undoes what it did."""
+
+from __future__ import annotations
+
+import argparse
+
+from tenon.base import faults, settings
+from tenon.base.errors import TenonError
+from tenon.cli import config, context, digests
+from tenon.cli.main import reads
+from tenon.digest import due, prices
+from tenon.store import exchanges, places, pressure, spending
+from tenon.world import digesting, runners
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tenon.base.settings import Settings
+    from tenon.cli.context import Context
+    from tenon.cli.out import Out
+
+HELP = """A model reads what was said and is no memory yet, and answers with facts, decisions, corrections, links and summaries; then it
+reflects on who the agent is to you. Each of its operations is checked and can be undone; it deletes nothing and touches nothing that you
+wrote. Nothing runs in the background until you say `auto on`, and all requests of a day stay under digest.daily_tokens."""
+EXAMPLES = """
+tenon digest                    digest what waits, now
+tenon digest --dry-run          how much waits and what it would cost; asks nobody
+tenon digest auto on            from now on in the background, within the day's cap; says what that costs, and asks first
+tenon digest log                the last digests; `show 7` says what one did, `undo 7` takes it back
+tenon digest skip t1234         have digests pass over a turn
+"""
+WHAT = ("run", "auto", "log", "show", "undo", "skip", "background")
+MEANS = """Turned on, Tenon asks a model by itself, through {way}, when a session has ended or much was said (pressure {high:.0%}).
+- What it reads: what you and the agent said, secrets removed, and a line for each tool call. {where}
+- What it costs: at most {cap:,} tokens a day, read and written together{dollars}. That is about two long working days of conversation. {plan}
+- The cap is digest.daily_tokens; what was spent is in `tenon status`. `tenon digest auto off` ends it, `tenon digest undo N` takes a digest back."""
+PLAN = {
+    "claude": "With an API key you pay for it, with a subscription it counts against your plan's limits.",
+    "api": "It is charged to the key in ANTHROPIC_API_KEY.",
+    "ollama": "It costs time of your machine alone.",
+}
+WHERE = {
+    "claude": "It goes where Claude Code sends everything.",
+    "api": "It goes to the Messages API.",
+    "ollama": "It stays with your Ollama.",
+}
+WAY = {"claude": "Claude Code (`claude -p`, model {model})", "api": "the Messages API (model {model})", "ollama": "your Ollama (model {model})"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the verb's own arguments."""
+    parser.add_argument("what", choices=WHAT, nargs="?", default="run", metavar="run|auto|log|show|undo|skip", help="run when it is not said")
+    parser.add_argument("rest", nargs="*", metavar="…", help="on or off, a digest's number, turns (t1234)")
+    parser.add_argument("--dry-run", action="store_true", help="show what waits and what it would cost, change nothing")
+    parser.add_argument("--runner", choices=runners.RUNNERS, default="", help="who asks the model (else digest.runner)")
+    parser.add_argument("--model", default="", help="haiku, sonnet, or another (else digest.model)")
+    parser.add_argument("--beyond-cap", action="store_true", help="go on past the day's cap, this once")
+    parser.add_argument("--again", action="store_true", help="with undo: the turns that it read wait for a digest once more")
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="with log: how many")
+    parser.add_argument("--yes", action="store_true", help="with auto on: agree without being asked")
+    parser.add_argument("--select", default="", help=argparse.SUPPRESS)
+    context.arguments(parser)
+    reads(parser)
+
+
+def run(options: argparse.Namespace, out: Out) -> int:
+    """0 when it is done, also with nothing to do; 1 when a digest failed or was refused."""
+    if options.again and options.what != "undo":
+        options.wrong("--again goes with undo")
+    if options.dry_run and options.what != "run":
+        options.wrong("--dry-run goes with run")
+    if options.what == "auto":
+        return _auto(options, out)
+    if options.what == "background":
+        return _background(options)
+    if not context.exists(options):
+        out.say("Nothing is remembered yet, so nothing waits for a digest.")
+        return 0
+    if options.what in ("log", "show", "undo"):
+        return digests.run(options, out)
+    if options.what == "skip":
+        return _skip(options, out)
+    if options.rest:
+        options.wrong("run takes nothing more; `tenon digest -h` shows what there is")
+    return _plan(options, out) if options.dry_run else _run(options, out)
+
+
+def _run(options: argparse.Namespace, out: Out) -> int:
+    chosen = settings.load()
+    runner, model = _asked(options, chosen)
+    missing = runners.available(runner, chosen)
+    if missing:
+        raise TenonError(missing)
+    with context.writing(options, create=False) as here:
+        repository = here.repository if options.repo else None
+        size, count = _waits(here, repository)
+        if not options.json:
+            out.say(f"{count:,} turns wait, about {size:,} tokens" + (f"; {_estimate(size, runner, model)}." if count else "."))
+        cap = settings.MOST["digest.daily_tokens"] if options.beyond_cap else None
+        with digesting.Run(here.store, chosen, runner=runner, model=model, cap=int(cap) if cap else None, told=str if options.json else out.say) as work:
+            report = work.all(repository)
+        cost = [spending.of_digest(here.store, number) for number in report.numbers]
+        left, _ = _waits(here, repository)
+    tokens = sum(one.tokens for one in cost)
+    fields = {
+        "applied": report.applied, "failed": report.failed, "requests": report.requests, "tokens": tokens, "memories_written": report.written,
+        "memories_closed": report.closed, "operations_refused": report.refused, "digests": report.numbers, "waiting_tokens": left, "why": report.why,
+    }  # fmt: skip
+    if out.json:
+        out.record(fields)
+    else:
+        out.line(
+            f"{report.applied} of {report.applied + report.failed} digests applied: {context.counted(report.written, 'memory', 'memories')} written, {report.closed} closed; "
+            f"{context.counted(report.requests, 'request')}, {tokens:,} tokens. About {left:,} tokens still wait."
+        )
+        if report.numbers and report.applied:
+            out.line(f"`tenon digest show {report.numbers[0]}` says what it did; `tenon digest undo {report.numbers[0]}` takes it back.")
+        if report.why:
+            out.say(f"Ended early: {report.why}.")
+    return 1 if report.failed else 0
+
+
+def _plan(options: argparse.Namespace, out: Out) -> int:
+    chosen = settings.load()
+    runner, model = _asked(options, chosen)
+    with context.reading(options) as here:
+        spent = spending.today(here.store, here.now)
+        cap = int(chosen.number("digest.daily_tokens"))
+        for number, size, count in exchanges.waiting(here.store):
+            if options.repo and number != here.repository:
+                continue
+            told = {"repository": places.key(here.store, number), "turns": count, "tokens": size}
+            out.record(told) if out.json else out.line(f"{told['repository']}: {count:,} turns, about {size:,} tokens; {_estimate(size, runner, model)}")
+        missing = runners.available(runner, chosen)
+    if not out.json:
+        out.say(
+            f"Today {spent.counted:,} of {cap:,} tokens are spent. "
+            + (f"Nobody can be asked now: {missing}." if missing else "Nobody was asked, nothing was changed.")
+        )
+    return 0
+
+
+def _auto(options: argparse.Namespace, out: Out) -> int:
+    if options.rest not in (["on"], ["off"]):
+        options.wrong("say `tenon digest auto on` or `tenon digest auto off`")
+    chosen = settings.load()
+    on = options.rest == ["on"]
+    if chosen.flag("digest.auto") == on:
+        out.line(f"The background digest is {'on' if on else 'off'} already.")
+        return 0
+    if on:
+        runner, model = _asked(options, chosen)
+        cap = int(chosen.number("digest.daily_tokens"))
+        out.askable(options.yes)
+        out.line(
+            MEANS.format(
+                way=WAY[runner].format(model=model), high=pressure.HIGH, where=WHERE[runner], cap=cap, plan=PLAN[runner],
+                dollars="" if runner == "ollama" else prices.about(model, cap),
+            )
+        )  # fmt: skip
+        if not out.confirm("\nTurn it on?", options.yes):
+            out.line("Nothing was changed.")
+            return 0
+    given = {"digest.runner": options.runner, "digest.ollama_model" if options.runner == "ollama" else "digest.model": options.model}
+    config.put({"digest.auto": on, **({name: value for name, value in given.items() if value} if on else {})})
+    out.line(f"The background digest is {'on' if on else 'off'}.")
+    found = settings.load()
+    if found.flag("digest.auto") != on:
+        out.say(f"{found.origin['digest.auto']} says otherwise, and goes before settings.json.")
+    missing = runners.available(found.text("digest.runner"), found) if on else ""
+    if missing:
+        out.say(f"It cannot ask anybody yet: {missing}.")
+    return 0
+
+
+def _skip(options: argparse.Namespace, out: Out) -> int:
+    if not options.rest:
+        options.wrong("say which turns: tenon digest skip t1234")
+    with context.writing(options, create=False) as here:
+        turns = [exchanges.turn(here.store, ref) for ref in options.rest]
+        count = exchanges.mark_consolidated(here.store, [turn.id for turn in turns], "skipped", here.now)
+        pressure.measure(here.store)
+    out.line(f"{context.counted(count, 'turn')} passed over; what was said in them is still in the archive.")
+    return 0
+
+
+def _background(options: argparse.Namespace) -> int:
+    """0, whatever happens: nobody reads it. Faults are noted for `tenon doctor`."""
+    chosen = settings.load()
+    try:
+        with context.writing(options, create=False) as here:
+            if options.select and chosen.flag("recall.rerank"):
+                from tenon.world import selecting
+
+                selecting.choose(here.store, chosen, options.select, here.now)
+            if due.due(here.store, chosen, here.now):
+                with digesting.Run(here.store, chosen, since=pressure.began(here.store)) as work:
+                    due.take_note(here.store)
+                    report = work.all()
+                if report.failed:
+                    faults.note("digest", TenonError(report.why))
+    except digesting.Busy:
+        pass
+    except TenonError as error:
+        faults.note("digest", error)
+    return 0
+
+
+def _asked(options: argparse.Namespace, chosen: Settings) -> tuple[str, str]:
+    runner = options.runner or chosen.text("digest.runner")
+    return runner, options.model or digesting.model_of(chosen, runner)
+
+
+def _waits(here: Context, repository: int | None) -> tuple[int, int]:
+    found = [(size, count) for number, size, count in exchanges.waiting(here.store) if repository is None or number == repository]
+    return sum(size for size, _ in found), sum(count for _, count in found)
+
+
+def _estimate(size: int, runner: str, model: str) -> str:
+    requests = -(-size // digesting.BATCH)
+    tokens = int(size * 1.2) + requests * digesting.FRAME
+    cost = "" if runner == "ollama" else prices.about(model, tokens)
+    return f"{context.counted(requests, 'request')} to {model}, some {tokens:,} tokens{cost}"

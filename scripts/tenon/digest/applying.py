@@ -1,0 +1,283 @@
+"""Applying a consolidation: each operation is checked against the store and the batch, then done with a step that undoes it, or refused with a reason.
+
+What the user wrote or confirmed is not touched, what they said is superseded only by what they said later, what came from
+outside stays short-term, what was closed does not come back, and nothing is deleted.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from tenon.base.errors import TenonError
+from tenon.base.text import cut, words
+from tenon.digest.batch import grounded
+from tenon.digest.general import is_general
+from tenon.digest.operations import GIST, KINDS, REASON, SUMMARY, TEXT
+from tenon.store import associations, before, closed, digests, edges, gists, memories, summaries
+from tenon.store.wording import kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tenon.digest.batch import Batch
+    from tenon.digest.operations import Operation
+    from tenon.store.db import Store
+    from tenon.store.exchanges import Turn
+    from tenon.store.memories import Memory
+
+SHARE = 0.1  # of the live memories that one run may close or change
+FEW = 3  # that it may in any case
+NEW_LEAST, NEW_PER = 8, 300  # new memories of one batch: so many, or one for so many tokens
+SAID = 0.4  # share of a memory's words that the user's turns must have for it to count as said by the user
+TOLD = 0.5  # share of its numbers that the record must have
+BY = 0.4  # what an association gains when a digest names it
+REINFORCED = 1.1
+ENTRUSTED = ("preference", "decision", "convention")  # kinds that become long-term when the user said them
+TRUST = ("outside", "tool", "assistant", "user")
+
+
+class Refused(TenonError):
+    """An operation that is not done; the sentence says why."""
+
+
+class Allowance:
+    """How much one run may still change and how much one batch may still write."""
+
+    __slots__ = ("changes", "new")
+
+    def __init__(self, live: int) -> None:
+        self.changes = max(FEW, int(live * SHARE))
+        self.new = 0
+
+    def batch(self, tokens: int) -> None:
+        """A new batch of so many tokens begins."""
+        self.new = max(NEW_LEAST, tokens // NEW_PER)
+
+
+class Applying:
+    """One batch's operations being applied as the digest with that number; `written` are the turns that something was made of."""
+
+    def __init__(self, store: Store, digest: int, batch: Batch, allowance: Allowance, now: float, per_day: dict[str, float]) -> None:
+        self.store = store
+        self.digest = digest
+        self.batch = batch
+        self.allowance = allowance
+        self.now = now
+        self.per_day = per_day
+        self.turns = batch.turns
+        self.named: dict[str, Memory] = {memory.ref: memory for memory in batch.known}
+        self.own: set[int] = set()  # rows that this batch wrote
+        self.written: set[int] = set()
+        self.done = 0
+        self.refused = 0
+        self._told: set[str] | None = None
+
+    def all(self, operations: Sequence[Operation]) -> None:
+        """Does each, or notes why not; the caller's transaction holds all of it."""
+        for operation in operations:
+            held = dict(self.named), set(self.own), set(self.written), self.allowance.changes, self.allowance.new
+            try:
+                if operation.flaw:
+                    raise Refused(operation.flaw)
+                # What an operation had begun when it was refused is taken back with it.
+                with self.store.savepoint():
+                    getattr(self, "_" + operation.op)(operation)
+                self.done += 1
+            except TenonError as error:
+                self.named, self.own, self.written, self.allowance.changes, self.allowance.new = held
+                self.refused += 1
+                digests.add_step(self.store, self.digest, "refused", note=f"{operation.op}: {_ours(error)}")
+
+    # ------------------------------------------------------------ new memories
+
+    def _remember(self, operation: Operation) -> None:
+        turns = self._turns(operation)
+        source = self._source(operation.text("text"), turns)
+        everywhere = operation.text("scope") == "agent" and source == "user" and is_general(self.store, operation.text("text"))
+        self._new(operation, turns, kind=operation.text("kind"), source=source, agent_wide=everywhere)
+
+    def _correct(self, operation: Operation) -> None:
+        old = self._memory(operation.text("old"))
+        turns = self._turns(operation)
+        source = self._source(operation.text("text"), turns)
+        self._may_close(old, source, turns)
+        kind = operation.text("kind") or old.kind
+        new = self._new(operation, turns, kind=kind, source=source, agent_wide=old.repository is None)
+        self._close(old, new)
+
+    def _merge(self, operation: Operation) -> None:
+        old = [self._memory(ref) for ref in operation.refs("refs")]
+        if not 2 <= len(old) <= 5:
+            raise Refused("two to five memories are merged")
+        if len({memory.repository is None for memory in old}) > 1:
+            raise Refused("what holds everywhere is not merged with what holds here")
+        for memory in old:
+            self._own_to_change(memory, len(old))
+        source = min((memory.source if memory.source in TRUST else "assistant" for memory in old), key=TRUST.index)
+        turns = sorted({turn for memory in old for turn in memories.lineage(self.store, memory)})
+        tier = "long" if all(memory.tier == "long" for memory in old) else "short"
+        text = kept(operation.text("text"), "text", 2 * TEXT)
+        if grounded_in(text, [memory.text for memory in old]) < SAID:
+            raise Refused("the joined text does not say what the memories say")
+        new = self._write(text, operation, kind=old[0].kind, source=source, turns=turns, tier=tier, agent_wide=old[0].repository is None)
+        for memory in old:
+            if memory.id != new.id:
+                self._close(memory, new)
+
+    def _new(self, operation: Operation, turns: list[Turn], *, kind: str, source: str, agent_wide: bool) -> Memory:
+        if kind not in KINDS:
+            raise Refused("that kind is not for a consolidation to write")
+        text = kept(operation.text("text"), "text", TEXT)
+        self._check_numbers(text)
+        tier = "long" if source == "user" and kind in ENTRUSTED else "short"
+        memory = self._write(text, operation, kind=kind, source=source, turns=[turn.id for turn in turns], tier=tier, agent_wide=agent_wide)
+        self.written.update(turn.id for turn in turns)
+        return memory
+
+    def _write(self, text: str, operation: Operation, *, kind: str, source: str, turns: Sequence[int], tier: str, agent_wide: bool) -> Memory:
+        repository = None if agent_wide else self.batch.repository
+        if closed.is_like(self.store, repository, text):
+            raise Refused("it says what was superseded or undone")
+        known = memories.same(self.store, repository, text)
+        if known is None and self.allowance.new <= 0:
+            raise Refused("more new memories than so few words are worth")
+        reason = cut(operation.text("reason"), REASON) or ("said by the user" if source == "user" else "")
+        at = max((turn.at for turn in self.turns.values() if turn.id in turns), default=self.now)
+        if known is not None:
+            self._freshen(known)
+            memory = known
+        else:
+            self.allowance.new -= 1
+            ref, _ = memories.write(
+                self.store, repository=repository, tier=tier if reason else "short", kind=kind, text=text, reason=reason, source=source, turns=turns,
+                strength=0.5 + float(operation.fields.get("salience", 0.5)), now=min(at, self.now), writer="digest",
+            )  # fmt: skip
+            memory = memories.get(self.store, ref)
+            self.own.add(memory.id)
+            digests.add_step(self.store, self.digest, "remember", memory.id)
+        self.named[memory.ref] = memory
+        if operation.text("name"):
+            self.named.setdefault(operation.text("name"), memory)
+        return memory
+
+    # ------------------------------------------------------------ known memories
+
+    def _reinforce(self, operation: Operation) -> None:
+        memory, turns = self._memory(operation.text("ref")), self._turns(operation)
+        if memory.id in self.own:
+            raise Refused("a memory is not proved by the words that it was made of")
+        self._freshen(memory)
+        self.written.update(turn.id for turn in turns)
+
+    def _freshen(self, memory: Memory) -> None:
+        digests.add_step(self.store, self.digest, "reinforce", memory.id, undo=before.strength(memory))
+        fresh = memories.reinforce(self.store, memory.ref, self.now, factor=REINFORCED, per_day=self.per_day[memory.tier])
+        self.named[memory.ref] = fresh
+
+    def _close(self, old: Memory, new: Memory) -> None:
+        memories.supersede(self.store, old.ref, new.ref, self.now)
+        self.allowance.changes -= 1
+        digests.add_step(self.store, self.digest, "supersede", old.id, new.id)
+        self.named[old.ref] = memories.by_id(self.store, old.id)
+
+    def _own_to_change(self, memory: Memory, changes: int = 1) -> None:
+        if memory.writer == "user" or (memory.source == "user" and not memory.writer):
+            raise Refused("the user wrote or confirmed it")
+        if self.allowance.changes < changes:
+            raise Refused("one run changes no more of what is known")
+        if memory.kind in ("episode", "procedure", "failure_signature", "identity", "relationship"):
+            raise Refused(f"{memory.kind.replace('_', ' ')} is not changed by a consolidation")
+
+    def _may_close(self, memory: Memory, source: str, turns: Sequence[Turn]) -> None:
+        self._own_to_change(memory)
+        if source not in TRUST[2:]:
+            raise Refused("what came from outside or from a tool corrects nothing")
+        if memory.source == "user" and source != "user":
+            raise Refused("the user said it, and has not said otherwise")
+        if max(turn.at for turn in turns) < memory.valid_from:
+            raise Refused("it was said before what it would correct")
+
+    # ------------------------------------------------------------ links and summaries
+
+    def _link(self, operation: Operation) -> None:
+        origin, target = self._memory(operation.text("from")), self._memory(operation.text("to"))
+        relation = operation.text("relation")
+        number, fresh = edges.propose_once(self.store, self.batch.repository, origin.ref, target.ref, relation, cut(operation.text("reason"), REASON), self.now)
+        if not fresh:
+            raise Refused("that link is there, or was rejected")
+        if relation != "contradicts":  # that is for the user to decide
+            edges.approve(self.store, self.batch.repository, number, self.now, why="by a digest")
+        digests.add_step(self.store, self.digest, "link", origin.id, target.id, undo={"edge": number})
+
+    def _associate(self, operation: Operation) -> None:
+        found = [self._memory(ref) for ref in operation.refs("refs")]
+        if not 2 <= len(found) <= 5:
+            raise Refused("two to five memories are associated")
+        for one, other in combinations(sorted({memory.id for memory in found}), 2):
+            was = before.association(self.store, one, other)
+            associations.strengthen(self.store, [(one, other)], self.now, BY)
+            digests.add_step(self.store, self.digest, "associate", one, other, undo=was)
+
+    def _gist(self, operation: Operation) -> None:
+        turn = self._turn(operation.text("turn"))
+        if turn.kind != "prompt":
+            raise Refused("an exchange is named by its prompt")
+        gists.put(self.store, turn.id, kept(operation.text("text"), "text", GIST, store=self.store), self.digest)
+        digests.add_step(self.store, self.digest, "gist", undo={"turn": turn.id})
+        self.written.add(turn.id)
+
+    def _session(self, operation: Operation) -> None:
+        turn = self._turn(operation.text("turn"))
+        text = kept(operation.text("text"), "text", SUMMARY, store=self.store)
+        at = max(other.at for other in self.turns.values() if other.session == turn.session)
+        summaries.upsert(self.store, turn.session, turn.repository, text, at, writer="digest")
+        digests.add_step(self.store, self.digest, "session", undo={"session": turn.session})
+
+    # ------------------------------------------------------------ what an operation names
+
+    def _turn(self, ref: str) -> Turn:
+        turn = self.turns.get(ref.strip())
+        if turn is None:
+            raise Refused("it names a turn that it was not shown")
+        return turn
+
+    def _turns(self, operation: Operation) -> list[Turn]:
+        return [self._turn(ref) for ref in operation.refs("turns")]
+
+    def _memory(self, ref: str) -> Memory:
+        memory = self.named.get(ref.strip())
+        if memory is None:
+            raise Refused("it names a memory that it was not shown")
+        if memory.repository is not None and memory.repository not in self.batch.scope:
+            raise Refused("it names a memory of another repository")
+        if memory.status == "superseded":
+            raise Refused("the memory was superseded")
+        return memory
+
+    def _source(self, text: str, turns: Sequence[Turn]) -> str:
+        """Who stands behind it: the user where their own words have it, else the least trusted of the turns."""
+        said = [turn for turn in turns if self.batch.source(turn) == "user"]
+        if said and grounded(text, said) >= SAID:
+            return "user"
+        least = min((self.batch.source(turn) for turn in turns), key=lambda source: TRUST.index(source) if source in TRUST else 0)
+        return "assistant" if least == "user" else least
+
+    def _check_numbers(self, text: str) -> None:
+        if self._told is None:
+            self._told = {word for line in (*self.batch.lines, *self.batch.known_lines) for word in words(line)}
+        numbers = [word for word in words(text) if not word.isalpha()]
+        if numbers and sum(word in self._told for word in numbers) < TOLD * len(numbers):
+            raise Refused("it has numbers or names that nobody said")
+
+
+def grounded_in(text: str, others: Sequence[str]) -> float:
+    """The share of a text's words that the others say, 0 to 1."""
+    wanted = {word for word in words(text) if len(word) >= 4 or not word.isalpha()}
+    said = {word for other in others for word in words(other)}
+    return len(wanted & said) / len(wanted) if wanted else 1.0
+
+
+def _ours(error: TenonError) -> str:
+    """The refusal without a word of the model's: sentences of the store quote what they refuse."""
+    return str(error) if isinstance(error, Refused) else "the store does not take it (superseded, forgotten, empty, too long or unknown)"
