@@ -1,6 +1,7 @@
-"""A stand-in for Ollama: its wire format, its texts of error, vectors in which equal words are near; and faults on demand.
+"""A stand-in for Ollama: its wire format, its texts of error, vectors in which equal words are near, what a chat model says; and faults on demand.
 
-`models` has each name with its dimensions; `common` is the share of every vector that is the same in all, as real models have it;
+A word is a token. `says` is what a chat model answers, `stop` how that ends; `windows` are those of the models' own, `remote` where one runs
+that is another machine's; an `old` Ollama cuts a prompt that is too long, whatever it is told. `models` has each name with its dimensions; `common` is the share of every vector that is the same in all, as real models have it;
 `fault` is in every answer from now on («» is well again), `faults` in the next ones, one each.
 """
 
@@ -42,6 +43,11 @@ class Ollama:
         self.common = 0.0
         self.digests: dict[str, str] = {}  # of models that were pulled anew
         self.chat_only = {"llama3.2:1b"}
+        self.windows: dict[str, int] = {}
+        self.remote: dict[str, str] = {}
+        self.says = "{}"
+        self.stop = "stop"
+        self.old = False
         self.fault = ""
         self.faults: list[str] = []
         self.poison = ""  # a text with this in it cannot be embedded
@@ -145,7 +151,7 @@ class Door(BaseHTTPRequestHandler):
             return
         if not self.taken(body if isinstance(body, dict) else {}):
             return
-        answers = {"/api/embed": self.embed, "/api/embeddings": self.embeddings, "/api/show": self.show, "/api/pull": self.pull}
+        answers = {"/api/embed": self.embed, "/api/embeddings": self.embeddings, "/api/show": self.show, "/api/pull": self.pull, "/api/chat": self.chat}
         answer = answers.get(self.path)
         if answer is None:
             self.send(404, b"404 page not found", "text/plain")
@@ -188,8 +194,43 @@ class Door(BaseHTTPRequestHandler):
             self.refused(404, f"model '{body.get('model')}' not found")
             return
         can = ["embedding"] if name in self.ollama.models else ["completion"]
-        more = {"modelfile": "", "template": "{{ .Prompt }}", "model_info": {"bert.embedding_length": self.ollama.models.get(name, 0)}}
+        more: dict[str, Any] = {"modelfile": "", "template": "{{ .Prompt }}", "model_info": {"bert.embedding_length": self.ollama.models.get(name, 0)}}
+        if name in self.ollama.windows:
+            more["model_info"] = {"general.architecture": "llama", "llama.context_length": self.ollama.windows[name]}
+        if name in self.ollama.remote:
+            more.update(remote_host=self.ollama.remote[name], remote_model=name)
         self.told({**more, "details": self.ollama.details(), "capabilities": can, "modified_at": "2026-11-01T10:00:00Z"})
+
+    def chat(self, body: dict[str, Any]) -> None:
+        """POST /api/chat: one message, not streamed."""
+        name = self.ollama.named(body.get("model"))
+        if name is None:
+            self.refused(404, f"model '{body.get('model')}' not found")
+            return
+        if name in self.ollama.models:
+            self.refused(400, f'"{name}" does not support chat')
+            return
+        options = body.get("options") or {}
+        window, most = int(options.get("num_ctx") or 4096), int(options.get("num_predict") or -1)
+        asked = sum(len(message["content"].split()) for message in body["messages"])
+        if asked > window and body.get("truncate") is False and not self.ollama.old:
+            self.refused(400, f"prompt too long; exceeded max context length by {asked - window} tokens")
+            return
+        said = len(self.ollama.says.split())
+        cut = 0 < most < said
+        words = " ".join(self.ollama.says.split()[:most]) if cut else self.ollama.says
+        counts = {"prompt_eval_count": min(asked, window), "eval_count": min(said, most) if cut else said, "total_duration": 9, "load_duration": 1}
+        message = {"role": "assistant", "content": words}
+        self.told(
+            {
+                "model": body["model"],
+                "created_at": "2026-11-01T10:00:00Z",
+                "message": message,
+                "done": True,
+                "done_reason": "length" if cut else self.ollama.stop,
+                **counts,
+            }
+        )
 
     def pull(self, body: dict[str, Any]) -> None:
         """POST /api/pull: a line of JSON for each step, or one for all."""

@@ -45,12 +45,15 @@ class Unavailable(TenonError):
     """No embeddings now.
 
     `kind` says why: away (nobody answers), slow, missing (the model), wrong (an answer that is none), foreign (another user's
-    program answers there), unknown (whose it is cannot be told).
+    program answers there), unknown (whose it is cannot be told). `status` and `told` are the answer's own, for a caller who
+    must not repeat what it says; 0 and «» where there was none.
     """
 
-    def __init__(self, kind: str, said: str) -> None:
+    def __init__(self, kind: str, said: str, status: int = 0, told: str = "") -> None:
         super().__init__(said)
         self.kind = kind
+        self.status = status
+        self.told = told
 
 
 def embed(url: str, model: str, texts: Sequence[str], timeout_s: float, *, guarded: bool = True) -> list[list[float]]:
@@ -58,7 +61,7 @@ def embed(url: str, model: str, texts: Sequence[str], timeout_s: float, *, guard
     if not texts:
         return []
     body = {"model": model, "input": [clean(text)[:LONGEST_TEXT] for text in texts], "truncate": True, "keep_alive": KEEP_ALIVE}
-    found = _asked(url, "POST", "/api/embed", body, timeout_s, guarded, model)
+    found = exchange(url, "POST", "/api/embed", body, timeout_s, guarded=guarded, model=model)
     vectors = found.get("embeddings")
     if not isinstance(vectors, list) or len(vectors) != len(texts):
         many = f"{len(vectors)} vectors" if isinstance(vectors, list) else "no list of vectors"
@@ -92,12 +95,12 @@ def tells_apart(model: str) -> bool:
 
 def version(url: str, timeout_s: float, *, guarded: bool = True) -> str:
     """The version that Ollama says it has. Raises Unavailable."""
-    return cut(str(_asked(url, "GET", "/api/version", None, timeout_s, guarded).get("version") or "of no version"), 40)
+    return cut(str(exchange(url, "GET", "/api/version", None, timeout_s, guarded=guarded).get("version") or "of no version"), 40)
 
 
 def models(url: str, timeout_s: float, *, guarded: bool = True) -> dict[str, str]:
     """The models that are there, by their full names, each with its digest, which is another when the name stands for another file. Raises Unavailable."""
-    listed = _asked(url, "GET", "/api/tags", None, timeout_s, guarded).get("models")
+    listed = exchange(url, "GET", "/api/tags", None, timeout_s, guarded=guarded).get("models")
     if not isinstance(listed, list):
         raise Unavailable("wrong", f"{shown(url)} answers, and not as Ollama does: it lists no models")
     return {str(entry.get("name") or entry.get("model") or ""): str(entry.get("digest") or "") for entry in listed if isinstance(entry, dict)}
@@ -141,8 +144,8 @@ def _vector(given: object, url: str, model: str) -> list[float]:
     return values
 
 
-def _asked(url: str, method: str, path: str, body: object, timeout_s: float, guarded: bool, model: str = "") -> dict[str, object]:
-    """The JSON object that is answered within the limit."""
+def exchange(url: str, method: str, path: str, body: object, timeout_s: float, *, guarded: bool, model: str = "") -> dict[str, object]:
+    """The JSON object that is answered within the limit. Raises Unavailable and nothing else."""
     call, answer = Call(), _Answer()
     thread = threading.Thread(target=answer.fetch, args=(call, url, method, path, body, timeout_s, guarded), daemon=True)
     thread.start()
@@ -249,9 +252,11 @@ def _understood(url: str, path: str, model: str, status: int, data: bytes) -> di
         raise Unavailable("wrong", f"Ollama at {shown(url)} refuses requests by that name (403); OLLAMA_ORIGINS and OLLAMA_HOST say which it takes")
     if status != 200:
         told = f": {cut(said, 200)}" if isinstance(said, str) and said else ""
-        raise Unavailable("wrong", f"{shown(url)} answered {path} with {status}{told}" + ("" if told else "; is it Ollama, 0.3 or newer?"))
+        raise Unavailable(
+            "wrong", f"{shown(url)} answered {path} with {status}{told}" + ("" if told else "; is it Ollama, 0.3 or newer?"), status, str(said or "")
+        )
     if isinstance(said, str) and said:
-        raise Unavailable("wrong", f"{shown(url)} answered {path} with: {cut(said, 200)}")
+        raise Unavailable("wrong", f"{shown(url)} answered {path} with: {cut(said, 200)}", status, said)
     if not isinstance(found, dict):
         raise Unavailable("wrong", f"{shown(url)} answered {path} with something that is no JSON object; is it Ollama?")
     return found
