@@ -88,7 +88,7 @@ TOOLS: dict[str, tuple[str, str, dict[str, Any], bool, bool, bool]] = {
     ),
     "memory_write_episode": (
         "Write an episode",
-        "After an attempt at a decision point has ended: what was tried, what you expected, what happened, with evidence. A surprise (expected and outcome differ) counts double.",
+        "After an attempt at a decision point has ended: what was tried, what you expected, what happened, with evidence. A surprise counts double.",
         _object(
             ["situation", "action_type", "action_taken", "expected", "outcome", "evidence"],
             situation={**TEXT, "description": "What called for action"},
@@ -210,9 +210,9 @@ TOOLS: dict[str, tuple[str, str, dict[str, Any], bool, bool, bool]] = {
     ),
     "memory_archive": (
         "Search the archive",
-        "search: what was really said in earlier sessions, word for word. exchange: all around a turn. "
+        "search: what was really said in earlier sessions, word for word. exchange: around a turn. "
         "turn: one turn in full. "
-        "pending: the oldest turns not yet turned into memories. done: marks those you wrote from or skip.",
+        "pending: the oldest turns no memory is made of. done: marks those you wrote from or skip.",
         _object(
             ["action"],
             action=_choice("What to do", ["search", "exchange", "turn", "pending", "done"]),
