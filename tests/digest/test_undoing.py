@@ -20,10 +20,9 @@ def mind(store: Store) -> Mind:
 
 def test_everything_is_as_before_but_for_what_must_not_come_back(mind: Mind) -> None:
     """New memories closed, closed ones open, strength, links, associations, gist and summary as they were."""
+    lamp, vault = mind.write("The lamp is red."), mind.write("The vault is in Graz.")
     prompt = mind.say("The lamp is green now. The vault is in Graz, the pump in Linz.")
     mind.say("Noted: green lamp, vault in Graz, pump in Linz.", role="assistant")
-    lamp, vault = mind.write("The lamp is red."), mind.write("The vault is in Graz.")
-    mind.at += 60
     before = mind.store.rows("SELECT ref, text, status, successor, strength, citations, valid_to FROM memory ORDER BY id")
     number, refused = mind.apply(
         {"op": "correct", "old": lamp, "text": "The lamp is green.", "turns": [prompt], "name": "n1"},
@@ -66,7 +65,7 @@ def test_what_was_confirmed_revised_or_built_on_since_stays(mind: Mind) -> None:
     """Each is told, and nothing of it is lost."""
     turn = mind.say("The pump is in Linz, the vault in Graz, the lamp in Wels.")
     number, _ = mind.apply(*(remember(text, [turn]) for text in ("The pump is in Linz.", "The vault is in Graz.", "The lamp is in Wels.")))
-    pump, vault, lamp = (str(row[0]) for row in mind.store.rows("SELECT ref FROM memory ORDER BY id"))
+    _, vault, lamp = (str(row[0]) for row in mind.store.rows("SELECT ref FROM memory ORDER BY id"))
     memories.write(mind.store, repository=mind.here, tier="short", kind="fact", text="The pump is in Linz.", now=mind.at, writer="user", source="user")
     memories.revise(mind.store, vault, "The vault is in Graz, second floor.", "checked", mind.at)
     later = mind.write("The lamp is in Steyr.")

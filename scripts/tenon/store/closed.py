@@ -11,18 +11,20 @@ if TYPE_CHECKING:
 
 ALIKE = 0.75  # shared words of all words of both
 
-CLOSED = "SELECT m.text, s.text FROM memory m LEFT JOIN memory s ON s.id = m.successor WHERE m.status = 'superseded' AND (m.repository IS NULL OR m.repository IN ({scope}))"
+CLOSED = "SELECT m.text, s.text FROM memory m LEFT JOIN memory s ON s.id = m.successor WHERE m.status = 'superseded'"
+SEEN_FROM = " AND (m.repository IS NULL OR m.repository IN ({scope}))"
 
 
 def is_like(store: Store, repository: int | None, text: str) -> bool:
-    """Whether the text says what a closed memory of that scope said, rather than what took its place.
+    """Whether the text says what a closed memory said that is seen from the repository (None: any), rather than what took its place.
 
     Two texts are alike when they share three quarters of their words. Of one that was undone (nothing took its place) the numbers
     must be the same too.
     """
     said = set(words(text))
     scope = places.scope(store, repository)
-    for old, new in store.each(CLOSED.format(scope=", ".join("?" * len(scope)) or "NULL"), tuple(scope)):
+    seen = SEEN_FROM.format(scope=", ".join("?" * len(scope))) if scope else ""
+    for old, new in store.each(CLOSED + seen, tuple(scope)):
         before = set(words(old))
         near = _alike(said, before)
         if near < ALIKE:
