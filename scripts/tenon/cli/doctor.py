@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
-from tenon.cli import context, embed, facts, standing
+from tenon.cli import context, embed, facts, meter, standing
 from tenon.cli.main import reads
 from tenon.store import db, forget, rescue
 from tenon.world import leavings, machine, modes, python
@@ -101,6 +101,7 @@ def report(found: Facts) -> list[Check]:
     checks += [*_faults(found), *_hooks(found), *_transcripts(found), *_claude(found)]
     checks += [Check(*row) for row in found.interpreter]
     checks += [Check(*row) for row in embed.findings(found.embedding)] if found.embedding else []
+    checks += [Check(*row) for row in meter.findings(found.digest)]
     return checks + [Check(*row) for row in standing.findings(found.proxy)] if found.proxy else checks
 
 

@@ -13,7 +13,7 @@ from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.repository import identify
-from tenon.cli import embed, standing
+from tenon.cli import embed, meter, standing
 from tenon.cli.importing import planned
 from tenon.digest import projects
 from tenon.store import db, feeds, figures, health, migrate, places
@@ -138,6 +138,7 @@ class Facts:
     excluded: str = ""  # the folder, when archive.exclude names it or one above
     proxy: standing.Standing | None = None
     embedding: embed.State | None = None
+    digest: meter.Meter | None = None
     interpreter: list[interpreter.Finding] = field(default_factory=list)
 
 
@@ -171,6 +172,7 @@ def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, 
         excluded=folder if paths.lies_in(folder, settled.names("archive.exclude")) else "",
         proxy=standing.look(here, agent),
         embedding=embed.look(stored.path, settled, now) if not stored.damaged else None,
+        digest=meter.at(stored.path, settled, now) if stored.exists and not stored.damaged else None,
         interpreter=interpreter.findings(here),
     )
 

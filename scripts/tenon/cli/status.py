@@ -6,7 +6,7 @@ import os
 import time
 
 from tenon.base import faults, paths, settings
-from tenon.cli import context, standing
+from tenon.cli import context, meter, standing
 from tenon.cli.main import reads
 from tenon.store import exchanges, figures, places
 from tenon.world import launcher, machine
@@ -49,9 +49,10 @@ def run(options: argparse.Namespace, out: Out) -> int:
         proxy = standing.look(machine.here(), here.agent)
         found = facts(here.store, here.repository, here.now, excluded=here.excluded)
         if out.json:
-            out.record({"agent": here.agent, **found, "proxy": proxy.fields()})
+            out.record({"agent": here.agent, **found, "digest": meter.look(here.store, here.settings, here.now).fields(), "proxy": proxy.fields()})
         else:
-            for line in _told(found, here.now) + _lined(standing.lines(proxy, here.now)):
+            digested = meter.lines(meter.look(here.store, here.settings, here.now))
+            for line in _told(found, here.now) + _lined([*digested, *standing.lines(proxy, here.now)]):
                 out.line(line)
     return 0
 
@@ -61,7 +62,7 @@ def lines(store: Store, folder: str, now: float) -> list[str]:
     agent = os.path.basename(os.path.dirname(store.path))
     here = machine.here()
     told = _told(facts(store, places.find(store, folder), now, excluded=is_excluded(folder)), now)
-    told += _lined(standing.lines(standing.look(here, agent), now))
+    told += _lined([*meter.lines(meter.look(store, settings.load(), now)), *standing.lines(standing.look(here, agent), now)])
     if not launcher.is_linked(here):
         told += _lined([("in a terminal", f"{launcher.by_path(here)} install, once, makes it the command tenon there")])
     return told
