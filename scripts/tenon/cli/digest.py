@@ -31,7 +31,7 @@ tenon digest skip t1234         have digests pass over a turn
 WHAT = ("run", "auto", "log", "show", "undo", "skip", "background")
 MEANS = """Turned on, Tenon asks a model by itself, through {way}, when a session has ended or much was said (pressure {high:.0%}).
 - What it reads: what you and the agent said, secrets removed, and a line for each tool call. {where}
-- What it costs: at most {cap:,} tokens a day, read and written together{dollars}. That is about two long working days of conversation. {plan}
+- What it costs: at most {cap:,} tokens a day, read and written together{dollars}. {plan}
 - The cap is digest.daily_tokens; what was spent is in `tenon status`. `tenon digest auto off` ends it, `tenon digest undo N` takes a digest back."""
 PLAN = {
     "claude": "With an API key you pay for it, with a subscription it counts against your plan's limits.",
