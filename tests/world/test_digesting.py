@@ -50,7 +50,7 @@ def state(store: Store) -> list[Any]:
 
 def keeping(prompt: str) -> str:
     """Remembers the decision, whichever turn it is."""
-    if prompts.MEMORIES in prompt:
+    if f"<{prompts.STATEMENTS}>" in prompt:
         return silent(prompt)
     turn = next(word[1:] for word in prompt.split() if word.startswith("[t"))
     return answer(last_of(prompt), remember("Invoices are kept for eleven years.", [turn], kind="decision"))
