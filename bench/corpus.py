@@ -63,7 +63,7 @@ def fill(store: Store, count: int, now: float) -> int:
         repository = int(store.execute("INSERT INTO repository (key, seen) VALUES ('path:/bench', 0)").lastrowid or 0)
         written = []
         for number, text in enumerate(memories(count)):
-            values = (f"m{number:09d}", repository, "long", "fact", text, "measured", "user", "[]", "", 1.0, now, now, now, now)
+            values = (f"m{number:09d}", repository, "long", "fact", text, "measured", "user", "[]", "", 1.0, now, now, now, now, "code")
             rowid = int(store.execute(kept.ADD, values).lastrowid or 0)
             index.add_memory(store, rowid, text, "measured")
             written.append((rowid, repository, text))

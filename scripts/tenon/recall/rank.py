@@ -33,6 +33,8 @@ SOME = 0.3
 ALONE, ASKED = 0.52, 0.28  # the cosine that is as much by itself, among one text; and where the cue asks what is remembered
 PER_TENFOLD = 0.06  # among ten times as many texts one is so much nearer by chance
 BY_LINK = 0.6  # so much of a memory's evidence goes along an approved edge
+BY_ASSOCIATION = 0.5  # an association counts for so much: in the score, and for evidence of its own that a memory has
+TIGHT = 0.8  # an association this strong, from a memory of as much evidence, leads on as an edge does
 NARROW = 0.3  # cosines closer together than this are not spread further apart
 
 
@@ -41,7 +43,7 @@ class Parts:
 
     bm25: of its kind's best; match: the share of the cue's weight that the text has; likeness: the cosine, spread over the
     candidates' (for «classic» as it is); session: how much of what was found lies in the same session; fit: whether it is of
-    the time, by the one, of the form that is asked for; linked: the score of a memory that an approved edge leads from; newer: its place in time among
+    the time, by the one, of the form that is asked for; linked: what it lacks of the score of a memory that leads to it (see `lift`); newer: its place in time among
     the candidates that were read, as of two that answer the same the later one holds.
     """
 
@@ -111,6 +113,31 @@ def evidence(match: float, cosine: float | None, among: int, *, asked: bool) -> 
     both = ENOUGH * (match + cosine) / TOGETHER if match >= SOME else 0.0
     found = max(both, _surely(cosine, ALONE + chance), 0.0)
     return min(1.0, max(found, match, _surely(cosine, ASKED + chance)) if asked else found)
+
+
+def brings(source: float, strength: float, *, approved: bool) -> bool:
+    """Whether a link from a memory with the evidence `source` brings what has none of its own: an approved edge, or a tight association."""
+    return approved or min(source, strength) >= TIGHT
+
+
+def leads_on(own: float, source: float, strength: float, *, approved: bool) -> bool:
+    """Whether a link is followed to a memory with the evidence `own`: else only from one that answers the cue to one that says something to it."""
+    return brings(source, strength, approved=approved) or (source >= ENOUGH and own > 0.0)
+
+
+def lift(own: float, source: float, strength: float, *, approved: bool) -> float:
+    """The part «linked» of a memory with the score `own`, that a link leads to from one with the score `source`.
+
+    It is what the memory lacks of what comes along the link: so the link brings up what is far below, and what two linked ones are above stays there.
+    """
+    return max(0.0, min(1.0, strength * source - own)) * (1.0 if approved else BY_ASSOCIATION)
+
+
+def along(own: float, source: float, strength: float, *, approved: bool) -> float:
+    """The evidence of a memory, with `own` by itself, that a link leads to from one with the evidence `source`."""
+    if brings(source, strength, approved=approved):
+        return max(own, BY_LINK * min(1.0, strength) * source)
+    return min(1.0, own * (1.0 + BY_ASSOCIATION * strength * source))
 
 
 def _surely(cosine: float, enough: float) -> float:

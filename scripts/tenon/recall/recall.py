@@ -45,7 +45,7 @@ SPOKEN = ("prompt", "reply")
 class Hit:
     """One thing that came to mind, with what speaks for it; `words` are those it shares with the cue."""
 
-    __slots__ = ("candidate", "score", "parts", "words", "evidence", "untimely")
+    __slots__ = ("candidate", "score", "parts", "words", "evidence", "untimely", "led")
 
     def __init__(self, candidate: Candidate, parts: Parts) -> None:
         self.candidate = candidate
@@ -54,6 +54,7 @@ class Hit:
         self.words: list[str] = []
         self.evidence = 0.0
         self.untimely = False  # the cue asks for what is remembered of a time, and this is not of it
+        self.led = False  # another hit brings it along
 
 
 class Recall:
@@ -129,7 +130,7 @@ def recall(
     told = set(seen)
     least = max([MEANT, *(NEAR_BEST * hit.parts.cosine for hit in ranked if hit.parts.cosine is not None)])
     for hit in ranked:
-        meant = bool(hit.words) or hit.parts.linked > 0.0 or (not hit.untimely and (hit.parts.cosine or 0.0) >= least)
+        meant = bool(hit.words) or hit.led or (not hit.untimely and (hit.parts.cosine or 0.0) >= least)
         wanted = meant and hit.evidence >= floor and len(hits) < k
         if wanted:
             search.pair(store, hit.candidate)
@@ -233,19 +234,23 @@ class _Look:
         return sorted(self._with_linked(read), key=lambda hit: (-hit.score, hit.candidate.ref))
 
     def _with_linked(self, read: list[Hit]) -> list[Hit]:
-        """The hits, and what approved edges lead to from the best memories among them: it comes to mind with them, if less surely."""
+        """The hits, and what edges and associations lead to from the best memories among them: it comes to mind with them, if less surely."""
         memories = {hit.candidate.row: hit for hit in read if hit.candidate.tier != "archive"}
+        own = {row: hit.evidence for row, hit in memories.items()}
         best = [row for row, hit in memories.items() if hit.evidence > 0.0][:LINKS]
-        links = nearby.linked(self.store, best) if best else []
-        new = [target for _, target, _ in links if target not in memories][:LINKS]
+        links = nearby.linked(self.store, best, self.now) if best else []
+        links = [link for link in links if rank.leads_on(own.get(link[1], 0.0), own[link[0]], link[2], approved=link[3])]
+        new = [target for _, target, _, _ in links if target not in memories][:LINKS]
         for candidate in search.by_rows(self.store, vectors.MEMORY, new, self.scope, **self.narrow) if new else ():
             hit = memories[candidate.row] = Hit(candidate, self._parts(candidate, 0.0, None, 0.0))
+            hit.score = rank.score(hit.parts, self.ranking)
             read.append(hit)
-        for origin, target, strength in links:
+        for origin, target, strength, approved in links:
             if target in memories:
                 source, hit = memories[origin], memories[target]
-                hit.parts.linked = max(hit.parts.linked, min(1.0, strength * source.score))
-                hit.evidence = max(hit.evidence, rank.BY_LINK * min(1.0, strength) * source.evidence)
+                hit.led = hit.led or rank.brings(own[origin], strength, approved=approved)
+                hit.parts.linked = max(hit.parts.linked, rank.lift(hit.score, source.score, strength, approved=approved))
+                hit.evidence = max(hit.evidence, rank.along(own.get(target, 0.0), own[origin], strength, approved=approved))
         for hit in memories.values():
             hit.score = rank.score(hit.parts, self.ranking)
         return read

@@ -1,4 +1,4 @@
-"""What stands near by its place and not by words: what was said beside a turn, what an edge leads to.
+"""What stands near by its place and not by words: what was said beside a turn, what an edge or an association leads to.
 
 On the path of every prompt: reads only.
 """
@@ -18,16 +18,40 @@ BEFORE, AFTER = 2, 1  # spoken turns of the same session and thread whose first 
 _SPOKEN = "SELECT content FROM turn WHERE session = ? AND thread = (SELECT thread FROM turn WHERE id = ?) AND kind IN ('prompt', 'reply') AND id"
 BESIDE = (f"{_SPOKEN} < ? ORDER BY id DESC LIMIT {BEFORE}", f"{_SPOKEN} > ? ORDER BY id LIMIT {AFTER}")
 
+PER_DAY = 0.98  # what an association keeps of its strength per day: thirty-four days halve it
+STRONG = 0.5  # a weaker one leads nowhere
+FEW = 4  # associations of one memory that are followed
+MOST = 100  # links that are looked at
+DAY_S = 86400.0
 LINKED = (
-    "SELECT origin, target, strength FROM edge WHERE status = 'approved' AND origin IN ({rows}) "
-    "UNION ALL SELECT target, origin, strength FROM edge WHERE status = 'approved' AND target IN ({rows}) ORDER BY 3 DESC, 1, 2"
+    "SELECT origin, target, strength, NULL FROM edge WHERE status = 'approved' AND origin IN ({rows}) "
+    "UNION ALL SELECT target, origin, strength, NULL FROM edge WHERE status = 'approved' AND target IN ({rows}) "
+    f"UNION ALL SELECT a, b, strength, since FROM association WHERE a IN ({{rows}}) AND strength >= {STRONG} "
+    f"UNION ALL SELECT b, a, strength, since FROM association WHERE b IN ({{rows}}) AND strength >= {STRONG} ORDER BY 3 DESC, 1, 2 LIMIT {MOST}"
 )
 
 
-def linked(store: Store, rows: Sequence[int]) -> list[tuple[int, int, float]]:
-    """The approved edges of these memories, the strongest first: its row, the row of the memory at the other end, the edge's strength."""
-    found = store.rows(LINKED.format(rows=", ".join("?" * len(rows)) or "NULL"), (*rows, *rows))
-    return [(int(origin), int(target), float(strength)) for origin, target, strength in found]
+def linked(store: Store, rows: Sequence[int], now: float) -> list[tuple[int, int, float, bool]]:
+    """What leads on from these memories, the strongest first: its row, the row at the other end, how strong it is now, and whether it is an approved edge.
+
+    Else it is an association, of which there are a few for each memory.
+    """
+    found = store.rows(LINKED.format(rows=", ".join("?" * len(rows)) or "NULL"), (*rows, *rows, *rows, *rows))
+    links = [(int(a), int(b), float(c) if since is None else faded(c, since, now), since is None) for a, b, c, since in found]
+    left = dict.fromkeys(rows, FEW)
+    told: list[tuple[int, int, float, bool]] = []
+    for link in sorted(links, key=lambda link: (-link[2], link[0], link[1])):
+        if not link[3]:
+            left[link[0]] -= 1
+            if link[2] < STRONG or left[link[0]] < 0:
+                continue
+        told.append(link)
+    return told
+
+
+def faded(strength: float, since: float, now: float) -> float:
+    """What is left of an association's strength, which is as of `since`."""
+    return float(strength * PER_DAY ** (max(0.0, now - since) / DAY_S))
 
 
 def surround(store: Store, turns: Sequence[Candidate]) -> None:
