@@ -207,7 +207,9 @@ class Run:
 
         def ask() -> runners.Answer:
             self.report.requests += 1
-            return self.ask(self.runner, self.model, question, self.chosen, timeout_s=TIMEOUT_S)
+            answer = self.ask(self.runner, self.model, question, self.chosen, timeout_s=TIMEOUT_S)
+            self.report.requests += answer.requests - 1  # an API that does not take all of the first is asked again
+            return answer
 
         answer = charged(
             self.store, question, ask, purpose=purpose, runner=self.runner, model=self.model, cap=self.cap, now=self.clock(), digest=number
