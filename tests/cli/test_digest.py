@@ -73,10 +73,10 @@ def test_the_meter_is_the_sum_of_what_the_api_reported(tenon: Tenon, api: Messag
     status = tenon.ok("status", "--json").records[0]["digest"]["today"]
     assert (2, spent.tokens, 0) == (status["requests"], status["tokens"], status["unreported"])
     assert f"{spent.tokens:,} of 200,000 tokens" in tenon("doctor").out
-    assert (
-        spent.input + spent.written + spent.read
-        == sum(len(json.dumps(request.body)) // 4 * 0 for request in api.requests) + status["input"] + status["cache_written"] + status["cache_read"]
-    )
+    used = [request.usage or {} for request in api.requests]
+    reported = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    assert 2 == len(used)
+    assert [sum(one[name] for one in used) for name in reported] == [status[name] for name in ("input", "cache_written", "cache_read", "output")]
 
 
 def test_a_dry_run_changes_nothing_and_asks_nobody(tenon: Tenon, api: MessagesApi) -> None:
