@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tenon.base.errors import TenonError
-from tenon.store import conversations, db, exchanges, forget, health, memories, migrate, rescue
+from tenon.digest import applying, batch, operations
+from tenon.store import conversations, db, digests, edges, exchanges, forget, health, memories, migrate, rescue
 from tests.store.chain import checked
 
 NOW = 1_796_200_000.0
@@ -51,6 +52,29 @@ def test_a_store_of_version_1_keeps_everything(old: str) -> None:
         assert [("d0", b'{"role":"user","content":"the [forgotten] gateway"}')] == conversations.sent(store, begun)
     with db.open_reader(old) as store:
         assert ["s1"] == [found.name for found in conversations.listed(store, 10)]
+
+
+def test_a_store_of_version_3_is_ready_for_the_digest(tmp_path: Path) -> None:
+    """Memories, links, lineage and what waits are as they were; nobody is known to have written them, which protects what the user said."""
+    path = tmp_path / "tenon.db"
+    path.write_bytes(gzip.decompress(Path(__file__).with_name("version_3.db.gz").read_bytes()))
+    with db.open_store(str(path)) as store:
+        assert 4 == store.value("PRAGMA user_version")
+        assert [("mkqwnlx2bk", "live", ""), ("mmgmr6i4or", "live", ""), ("mn5overdwp", "superseded", "")] == store.rows(
+            "SELECT ref, status, writer FROM memory"
+        )
+        assert ["related_to"] == [edge["type"] for edge in edges.listing(store, 1)]
+        assert "code" == store.value("SELECT writer FROM summary")
+        found = batch.compose(store, 1, 60_000)
+        assert found is not None
+        assert ["t2", "t3", "t4"] == list(found.turns)
+        number = digests.begin(store, phase="consolidation", repository=1, runner="api", model="haiku", now=NOW)
+        allowance = applying.Allowance(2)
+        allowance.batch(1000)
+        with store.transaction():
+            work = applying.Applying(store, number, found, allowance, NOW, {"short": 0.95, "long": 0.997})
+            work.all([operations.Operation("correct", {"old": "mmgmr6i4or", "text": "Orders are in MySQL", "turns": ["t3"]})])
+        assert ["correct: the user wrote or confirmed it"] == [step.note for step in digests.steps(store, number)]
 
 
 def test_of_many_openers_one_brings_the_store_up(old: str) -> None:
