@@ -11,7 +11,7 @@ from tenon.base.text import cut
 from tenon.digest import prompts
 from tenon.recall import cue as cues
 from tenon.recall.recall import recall
-from tenon.store import exchanges, journal, places, selections, spending
+from tenon.store import exchanges, journal, places, selections
 from tenon.world import digesting, embedding, runners
 
 TYPE_CHECKING = False
@@ -68,10 +68,8 @@ def _answered(store: Store, chosen: Settings, question: runners.Question, offere
         cap=cap,
         now=now,
     )
-    found = parse(answer.text.strip().strip("`").removeprefix("json"), whole=True) if answer is not None else None
+    found = parse(answer.text, whole=True) if answer is not None else None
     refs = found.get("refs") if isinstance(found, dict) else None
-    return (
-        [ref for ref in dict.fromkeys(refs) if isinstance(ref, str) and ref in offered][:CHOSEN]
-        if isinstance(refs, list) and all(isinstance(ref, str) for ref in refs)
-        else []
-    )
+    if not isinstance(refs, list):
+        return []
+    return [ref for ref in dict.fromkeys(ref for ref in refs if isinstance(ref, str)) if ref in offered][:CHOSEN]
