@@ -39,7 +39,8 @@ for part in plan["says"]:
 while plan["floods"]:
     sys.stdout.write("x" * 65536 + "\n")
 if plan["waits"]:
-    socket.socketpair()[0].recv(1)
+    here, there = socket.socketpair()
+    here.recv(1)
 sys.exit(plan["code"])
 """
 

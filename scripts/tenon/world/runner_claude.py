@@ -44,6 +44,8 @@ DROPPED = ("ANTHROPIC_LOG", dial.VARIABLE)
 OURS = {
     "TENON_INSIDE": "1",  # our hooks end at once
     "MAX_THINKING_TOKENS": "0",
+    "DISABLE_PROMPT_CACHING": "1",  # the prompt would be written to the cache at a quarter more, or twice as much, and never read there
+    "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS": "1",
     "CLAUDE_CODE_DISABLE_ATTACHMENTS": "1",
     "CLAUDE_CODE_DISABLE_FILE_MENTIONS": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
