@@ -1,4 +1,4 @@
-"""What the server does besides answering: a thread that embeds what is not embedded yet. Its faults are noted and cost no answer."""
+"""What the server does besides answering: a thread for upkeep, which embeds what is not embedded yet too. Its faults are noted and cost no answer."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ def started(first_s: float = FIRST_S) -> Callable[[], None]:
         if ended.wait(first_s):
             return
         from tenon.base import faults
-        from tenon.world import backlog
+        from tenon.world import backlog, upkeep
 
-        said = ""
+        said = {"embedding": "", "upkeep": ""}
         while True:
-            try:
-                backlog.once(ended.is_set)
-            except Exception as error:  # noqa: BLE001 - the door: whatever happens here, the server answers on
-                if said != str(error):  # once, and not every minute
-                    faults.note("embedding", error)
-                said = str(error)
+            for name, once in (("upkeep", upkeep.once), ("embedding", backlog.once)):
+                try:
+                    once(ended.is_set)
+                except Exception as error:  # noqa: BLE001 - the door: whatever happens here, the server answers on
+                    if said[name] != str(error):  # once, and not every minute
+                        faults.note(name, error)
+                    said[name] = str(error)
             if ended.wait(backlog.POLL_S):
                 return
 
