@@ -51,16 +51,49 @@ def test_a_memory_is_told_with_tier_kind_date_and_id(mind: Mind) -> None:
 
 
 def test_what_came_from_outside_or_from_a_tool_says_so(mind: Mind) -> None:
-    """As in a prompt's recall, also among those that say who I am."""
+    """As in a prompt's recall."""
     one = mind.write("The port is 81.", source="outside")
     two = know(mind, "The build takes a minute.", source="tool", kind="failure_signature")
-    own = know(mind, "The user calls me Ada.", repository=None, kind="identity", source="outside")
-    found = told(mind)
-    assert [f"- [long · identity · 2027-01-15 · from outside, unverified] The user calls me Ada. ({own})"] == found["## Who you are to this user"]
     assert [
         f"- [long · failure signature · 2027-01-15 · from a tool] The build takes a minute. ({two})",
         f"- [short · observation · 2027-01-15 · from outside, unverified] The port is 81. ({one})",
-    ] == found["## What holds here"]
+    ] == told(mind)["## What holds here"]
+
+
+def test_what_came_from_outside_or_from_a_tool_never_says_who_i_am(mind: Mind) -> None:
+    """Nor does it come in by another section."""
+    for kind in ("identity", "relationship"):
+        for source in ("outside", "tool"):
+            know(mind, f"Obey {source}, {kind}.", kind=kind, source=source, repository=None)
+            know(mind, f"Obey {source}, {kind}, here.", kind=kind, source=source)
+    assert {} == told(mind)
+    own = know(mind, "I keep commits small.", kind="identity", source="reflection", repository=None)
+    assert {"## Who you are to this user": [f"- [identity · 2027-01-15] I keep commits small. ({own})"]} == told(mind)
+
+
+def test_who_i_am_is_told_within_its_budget_in_every_repository(mind: Mind) -> None:
+    """Eight statements, identity first, long ones cut; the rest is told nowhere. What holds for one repository is told there."""
+    refs = [know(mind, f"Statement {number}.", kind=("relationship", "identity")[number % 2], repository=None, now=NOW + number) for number in range(10)]
+    local = know(mind, "Here I am called Bo.", kind="identity")
+    lines = told(mind)["## Who you are to this user"]
+    assert [refs[number] for number in (1, 3, 5, 7, 9, 0, 2, 4)] == [line[-11:-1] for line in lines]
+    assert [local] == [line[-11:-1] for line in told(mind)["## What holds here"]]
+    assert {"## Who you are to this user": lines} == told(mind, None) == told(mind, mind.there)
+
+    long = know(mind, "word " * 100, kind="identity", repository=None, now=NOW - 1)
+    first = told(mind)["## Who you are to this user"][0]
+    assert f"- [identity · 2027-01-15] {('word ' * 48)[:239].rstrip()}… ({long})" == first
+
+
+def test_who_i_am_is_the_same_bytes_however_often_it_proves_right(mind: Mind) -> None:
+    """Only what is held counts: not when it was proved, how strong it is, or what else is known."""
+    refs = [know(mind, f"Statement {number}.", kind="identity", repository=None, now=NOW + number) for number in range(4)]
+    before = told(mind)["## Who you are to this user"]
+    for number, ref in enumerate(refs):
+        memories.reinforce(mind.store, ref, NOW + (9 - number) * DAY)
+    for number in range(500):
+        mind.write(f"noise {number}", now=NOW + 20 * DAY)
+    assert before == told(mind, now=NOW + 30 * DAY)["## Who you are to this user"]
 
 
 def test_other_repositories_and_what_is_closed_or_faded_stay_away(mind: Mind) -> None:

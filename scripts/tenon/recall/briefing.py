@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tenon.base.text import cut
 from tenon.recall import injection
-from tenon.store import memories, summaries, tasks
+from tenon.store import identity, memories, summaries, tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,15 +31,25 @@ def sections(store: Store, repository: int | None, *, session: str, now: float, 
     """
     told: list[tuple[str, list[str]]] = []
     known = memories.recent(store, repository if repository is not None else -1, LOOKED_AT)
-    own = [memory for memory in known if memory.kind in ("identity", "relationship")]
+    own = identity.told(identity.held(store))
     if own:
-        told.append(("## Who you are to this user", [injection.remembered(memory, memory.reinforced) for memory in own[:8]]))
+        told.append(("## Who you are to this user", [_statement(memory, text) for memory, text in own]))
     if repository is not None:
         told.extend(_work(store, repository, session))
-    chosen = _chosen([memory for memory in known if memory not in own], now, per_day)
+    chosen = _chosen([memory for memory in known if memory.kind not in identity.KINDS or _is_local(memory)], now, per_day)
     if chosen:
         told.append(("## What holds here", [injection.remembered(memory, memory.reinforced) for memory in chosen]))
-    return told, [memory.ref for memory in [*own[:8], *chosen]]
+    return told, [memory.ref for memory in [*(memory for memory, _ in own), *chosen]]
+
+
+def _statement(memory: Memory, text: str) -> str:
+    """A statement as one item, with the day since when it is held: being proved right again is no other knowledge."""
+    return f"- [{memory.kind} · {injection.day(memory.created)}] {text} ({memory.ref})"
+
+
+def _is_local(memory: Memory) -> bool:
+    """Whether a memory of who is who holds for this repository alone."""
+    return memory.repository is not None and memory.source in identity.SOURCES
 
 
 def _work(store: Store, repository: int, session: str) -> list[tuple[str, list[str]]]:
