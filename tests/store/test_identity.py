@@ -139,6 +139,17 @@ def test_where_there_is_no_room_nothing_is_added(store: Store) -> None:
     assert "shorter" == identity.correct(store, refs[0], "shorter", NOW).text
 
 
+def test_a_correction_keeps_to_the_budget_and_shortening_is_always_possible(store: Store) -> None:
+    """Also of the ninth, which another verb has written."""
+    refs = [hold(store, f"{number}".ljust(181, "x")) for number in range(8)]
+    with pytest.raises(TenonError, match="remove or shorten one first"):
+        identity.correct(store, refs[0], "x" * 240, NOW)
+    hold(store, "the ninth")
+    assert "short" == identity.correct(store, refs[0], "short", NOW).text
+    with pytest.raises(TenonError, match="remove or shorten one first"):
+        identity.correct(store, refs[0], "longer", NOW)
+
+
 def test_a_correction_is_a_revision_by_the_user(store: Store) -> None:
     """The id stays, the old text is in the history, and the statement is the user's from then on."""
     ref = hold(store, "The user is called Eda.")

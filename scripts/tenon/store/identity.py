@@ -92,7 +92,8 @@ def correct(store: Store, ref: str, text: str, now: float, *, by_user: bool = Tr
         known = memories.same(store, None, text)
         if known is not None and known.id != memory.id and known.status != "superseded":
             raise TenonError(f"{known.ref} says that already; remove one of the two: `tenon identity remove {memory.ref}`")
-        _room(store, text, memory)
+        if len(text) > len(memory.text):  # a shorter one makes room, however little there is
+            _room(store, text, memory)
         found = memories.revise(store, memory.ref, text, CORRECTED if by_user else "corrected in a session", now)
         return _signed(store, found) if by_user else found
 
