@@ -217,6 +217,16 @@ def test_what_was_asked_again_by_then_is_counted(claude: ClaudeCommand) -> None:
     assert (760, 500, 2) == (error.answer.input_tokens, error.answer.output_tokens, error.answer.requests)
 
 
+def test_what_it_asked_again_by_itself_is_no_answer(claude: ClaudeCommand) -> None:
+    """However well that one ended: nobody knows what of the first it leaves out."""
+    claude.plan(begins() + speaks(ANSWER) + stops() + begins(given=200) + speaks("{}") + stops() + result("{}"))
+    error = failed()
+
+    assert ("wrong", "Claude Code asked the model again by itself") == (error.kind, str(error))
+    assert error.answer is not None
+    assert (320, 30, 2) == (error.answer.input_tokens, error.answer.output_tokens, error.answer.requests)
+
+
 @pytest.mark.parametrize(
     ("said", "kind", "tokens"),
     [

@@ -190,6 +190,11 @@ def test_another_users_program_gets_no_word(ollama: Ollama, monkeypatch: pytest.
     assert "away" == failed().kind
     assert [] == ollama.requests
 
+    looks = iter([True, False])
+    monkeypatch.setattr(peer, "is_trusted", lambda connection, name: next(looks))
+    assert "away" == failed().kind
+    assert [] == chats(ollama)
+
     monkeypatch.delenv("TENON_EMBED_URL")
     agree(**{"embed.ollama": "on", "embed.url": ollama.url})
     assert ANSWER == ask().text

@@ -89,7 +89,7 @@ def find(env: Mapping[str, str]) -> str:
         return named if _runs(named) and os.path.isabs(named) else ""
     folders = env.get("PATH", "").split(os.pathsep)
     names = _names(named or "claude")
-    on_path = [os.path.join(folder, name) for folder in folders if os.path.isabs(folder) for name in names]
+    on_path = [os.path.join(folder, name) for folder in folders for name in names]
     usual = [os.path.join(os.path.expanduser(folder), name) for folder in PLACES for name in names]
     more = [] if named else [env.get(RUNNING, ""), *usual]
     return next((path for path in [*on_path, *more] if os.path.isabs(path) and _runs(path)), "")
