@@ -136,7 +136,8 @@ def test_nothing_runs_in_the_background_until_the_user_agrees(tenon: Tenon, api:
 def test_a_turn_can_be_passed_over(tenon: Tenon, api: MessagesApi) -> None:
     """One that no model can answer to."""
     assert "2 turns passed over" in tenon.ok("digest", "skip", "t1", "t2").out
-    assert (0, 0) == (digest(tenon)["requests"], len(api.requests))
+    digest(tenon)
+    assert not [request for request in api.requests if "<transcript>" in request.body["messages"][0]["content"]]
 
 
 @pytest.mark.parametrize(

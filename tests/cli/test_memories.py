@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from tenon.store import journal
+from tenon.store import db, journal
 from tests.cli.conftest import Tenon
 
 
@@ -36,15 +36,15 @@ def test_where_no_memory_fits_what_was_said_answers(tenon: Tenon) -> None:
     """Which is told on stderr; not where only memories were asked for, and not when recall.archive is off."""
     tenon.written("something else entirely")
     talk = tenon.talk()
-    talk.prompt("the staging database is called zebra-42")
-    talk.reply("Noted: zebra-42.")
+    talk.prompt("is the zebra-42 database down again?")
+    talk.reply("Yes, zebra-42 is down.")
     tenon.ok("import")
     found = tenon.ok("recall", "zebra")
     narrow = tenon.ok("recall", "zebra", "--tier", "long")
     tenon.ok("config", "recall.archive", "off")
     off = tenon.ok("recall", "zebra")
 
-    assert ("No memory fits that cue; this was said in earlier sessions:\n", True) == (found.err, "user: the staging database is called zebra-42" in found.out)
+    assert ("No memory fits that cue; this was said in earlier sessions:\n", True) == (found.err, "user: is the zebra-42 database down again?" in found.out)
     assert ["", ""] == [narrow.out, off.out]
     assert "--archive searches what was said, too" in off.err
 
@@ -209,3 +209,17 @@ def test_memories_of_a_folder_that_is_gone_are_reached_by_its_path(tenon: Tenon)
     assert "gone folder" in tenon.ok("recall", "kept", "--repo", os.fspath(gone)).out
     assert "gone folder" in tenon.ok("recall", "kept", "--repo", key).out
     assert 1 == tenon("recall", "kept", "--repo", "github.com/no/such").code
+
+
+def test_only_the_user_writes_again_what_was_forgotten(tenon: Tenon) -> None:
+    """Not the model in the shell that Claude Code gives it, who signs nothing as the user's either."""
+    ref = tenon.written("The zebra is striped.")
+    tenon.ok("forget", ref, "--yes")
+    tenon.env["CLAUDECODE"] = "1"
+    assert "by the user alone" in tenon("write", "The zebra is striped.", "--again").err
+    tenon.written("The giraffe is spotted.")
+    del tenon.env["CLAUDECODE"]
+    tenon.ok("write", "The zebra is striped.", "--again")
+
+    with db.open_reader(str(tenon.home / ".tenon" / "agents" / "default" / "tenon.db")) as store:
+        assert ["model", "user"] == [row[0] for row in store.rows("SELECT writer FROM memory ORDER BY id")]

@@ -136,6 +136,9 @@ def test_a_background_run_digests_by_itself_within_the_cap_and_ends(
     say(store, repository, "The zebra is Ottilie's. " * 1000, "Noted.", at=NOW)
     digesting.see_to(store, settings.load(), "SessionEnd", "session-1", NOW)
     with MessagesApi(spoken) as api:
+        refused = subprocess.run(started[0], env={**os.environ, "ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "sk-ant-test"}, timeout=60, check=False)
+        assert (0, []) == (refused.returncode, api.requests), "only the session's environment, which a project can set, names that address"
+        choose(digest_auto=True, digest_runner="api", upstream=api.url)
         env = {**os.environ, "ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "sk-ant-test"}
         for _ in range(2):
             done = subprocess.run(started[0], env=env, capture_output=True, timeout=60, check=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from tenon.base import faults, settings
 from tenon.base.errors import TenonError
@@ -10,7 +11,7 @@ from tenon.cli import config, context, digests
 from tenon.cli.main import reads
 from tenon.digest import due, prices
 from tenon.store import exchanges, places, pressure, spending
-from tenon.world import digesting, runners
+from tenon.world import digesting, direct, runners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -187,6 +188,9 @@ def _background(options: argparse.Namespace) -> int:
     """0, whatever happens: nobody reads it. Faults are noted for `tenon doctor`."""
     chosen = settings.load()
     try:
+        doubt = direct.doubt(chosen, os.environ) if chosen.text("digest.runner") != "ollama" else ""
+        if doubt:
+            raise TenonError(doubt)
         with context.writing(options, create=False) as here:
             if options.select and chosen.flag("recall.rerank"):
                 from tenon.world import selecting

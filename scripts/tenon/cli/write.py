@@ -45,6 +45,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
     """0 when it is remembered."""
     if not options.text:
         options.wrong('say what to remember: tenon write "Staging is deployed on Fridays"')
+    if options.again and os.environ.get("CLAUDECODE"):
+        raise TenonError("what was forgotten or undone is written again by the user alone, in a terminal of their own")
     text = sys.stdin.read().lstrip("\ufeff") if options.text == ["-"] else " ".join(options.text)
     tier = memories.TIERS[options.tier] if options.tier else "long" if options.reason.strip() else "short"
     if tier == "long" and options.origin == "outside":
@@ -52,7 +54,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
     with context.writing(options) as here, here.store.transaction():
         ref, new = memories.write(
             here.store, repository=None if options.agent_wide else here.repository, tier=tier, kind=options.kind, text=text, reason=options.reason,
-            source=options.origin, labels=options.source, now=here.now, again=options.again, writer="user",
+            source=options.origin, labels=options.source, now=here.now, again=options.again,
+            writer="model" if os.environ.get("CLAUDECODE") else "user",
         )  # fmt: skip
         if options.supersedes:
             memories.supersede(here.store, options.supersedes, ref, here.now)

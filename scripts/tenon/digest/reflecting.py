@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LONGEST = 240  # characters of a statement
 CHANGES = 3  # statements that one reflection may revise or let go of
+ENOUGH = 5  # new memories that are worth a request
 READ_TOKENS = 6000  # of memories
 TOLD = 300  # characters of one
 BEARING = ("user", "assistant")
@@ -53,7 +54,10 @@ class Look:
 
 
 def look(store: Store, since: float) -> Look | None:
-    """What a reflection would read, the newest memories first while they fit, or None when none was written since that time."""
+    """What a reflection would read, the newest memories first while they fit.
+
+    None when too few were written or proved since that time: one, where nothing is held yet, else ENOUGH.
+    """
     found = Look(identity.held(store))
     room = READ_TOKENS
     for memory in memories.newest(store, 400):
@@ -65,17 +69,17 @@ def look(store: Store, since: float) -> Look | None:
             break
         found.read.append(memory)
         found.lines.append(line)
-    return found if any(memory.reinforced >= since for memory in found.read) else None
+    return found if sum(memory.reinforced >= since for memory in found.read) >= (ENOUGH if found.held else 1) else None
 
 
 class Reflecting:
-    """One reflection's operations being applied as the digest with that number."""
+    """One reflection's operations being applied as the digest with that number. Raises TenonError when a memory that it has read was forgotten since."""
 
     def __init__(self, store: Store, digest: int, found: Look, now: float) -> None:
         self.store = store
         self.digest = digest
-        self.held = {memory.ref: memory for memory in found.held}
-        self.read = {memory.ref: memory for memory in found.read}
+        self.held = {ref: memory for ref, memory in digests.as_read(store, found.held).items() if memory.status != "superseded"}
+        self.read = {ref: memory for ref, memory in digests.as_read(store, found.read).items() if memory.status != "superseded"}
         self.now = now
         self.changes = CHANGES
         self.done = 0

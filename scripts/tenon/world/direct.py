@@ -34,6 +34,20 @@ def address(chosen: Settings, env: Mapping[str, str]) -> str:
     return dial.resolve(chosen, env, user_settings())
 
 
+def doubt(chosen: Settings, env: Mapping[str, str]) -> str:
+    """Why it is in doubt whether the user chose the address that requests would go to, «» when it is not.
+
+    A session's environment has what its project sets too, and what a digest reads is of all projects. The user's own words are the
+    setting `upstream`, the proxy that is on, and the `env` of their settings of Claude Code.
+    """
+    given = env.get(dial.VARIABLE, "").strip()
+    block = user_settings().get("env")
+    own = block.get(dial.VARIABLE) if isinstance(block, dict) else None
+    if not given or given == own or chosen.text("upstream").strip() or base_url.load() is not None or address(chosen, env) == dial.DEFAULT:
+        return ""
+    return f"{dial.VARIABLE} is set in the session's environment, maybe by its project; `tenon config upstream URL` says that digests may go there too"
+
+
 def held(env: Mapping[str, str]) -> dict[str, str]:
     """The environment as a session of Claude Code has it: with what the user's settings say in `env`."""
     block = user_settings().get("env")

@@ -18,6 +18,9 @@ CREATE TABLE association (                           -- undirected: memories tha
     CHECK (a < b)
 ) WITHOUT ROWID;
 CREATE INDEX association_by_b ON association (b);
+CREATE INDEX association_strong_a ON association (a, strength, b, since) WHERE strength >= 0.5;  -- what recall follows
+CREATE INDEX association_strong_b ON association (b, strength, a, since) WHERE strength >= 0.5;
+CREATE INDEX memory_by_successor ON memory (successor) WHERE successor IS NOT NULL;
 
 CREATE TABLE spotted (                               -- how far plain code has looked through a session
     session INTEGER PRIMARY KEY REFERENCES session (id),
