@@ -1,4 +1,4 @@
-"""Before a compaction and at a session's end: the rest of the transcript, the session's summary, the handoff.
+"""Before a compaction and at a session's end: the rest of the transcript, the session's summary, the handoff, what plain code spots.
 
 Claude Code ends a SessionEnd hook after 1.2 seconds with all its children, so the work is done here, in small
 transactions, the oldest part first; what is cut off is made good at the next session's start.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from hooks import where
+from hooks import digesting, turn, where
 from tenon.base import paths, settings
 from tenon.digest import capture, summary
 from tenon.store import db, journal, places, tasks
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 CAPTURE_S = 0.6
+SPOT_S = 0.15  # the end of each turn has left little
+LATEST_S = 0.8  # after which nothing more is begun that another time can do
 
 
 def answer(event: dict[str, Any]) -> Answer | None:
@@ -30,7 +32,7 @@ def answer(event: dict[str, Any]) -> Answer | None:
     folder, session = where.folder(event), where.session(event)
     if not chosen.flag("archive.enabled") or where.is_excluded(event, chosen):
         return None
-    now = time.time()
+    now, began = time.time(), time.monotonic()
     transcript = str(event.get("transcript_path") or "")
     with db.open_store(paths.store_path(where.agent(chosen))) as store:
         if os.path.exists(transcript):
@@ -39,6 +41,10 @@ def answer(event: dict[str, Any]) -> Answer | None:
         summary.write(store, session, reason, now)
         hand_over(store, folder, now)
         journal.prune(store, now)
+        if time.monotonic() - began < LATEST_S:
+            turn.spot(store, session, SPOT_S)
+        # Last: a process that was started survives the session when this hook ends by itself.
+        digesting.see_to(store, chosen, str(event.get("hook_event_name")), session, time.time())
     return None
 
 

@@ -9,8 +9,8 @@ import os
 import re
 from stat import S_ISREG
 
-from tenon.digest import capture, projects, transcript
-from tenon.store import feeds
+from tenon.digest import capture, projects, spotting, transcript
+from tenon.store import exchanges, feeds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def plan(store: Store, claude_home: str, *, since: float | None = None, deleted:
 
 
 def run(store: Store, files: Sequence[File], *, on_progress: Callable[[int, int, int, str], None], now_fn: Callable[[], float]) -> capture.Report:
-    """What was archived of the planned files. May be stopped at any point and run again.
+    """What was archived of the planned files, which are then looked through. May be stopped at any point and run again.
 
     A file of which a whole slice read nothing is left, with a sentence in the report.
 
@@ -113,6 +113,10 @@ def run(store: Store, files: Sequence[File], *, on_progress: Callable[[int, int,
             on_progress(done + max(0, min(here, file.size - file.read)), total, report.new, file.path)
         done += file.size - file.read
         on_progress(done, total, report.new, file.path)
+    for session in dict.fromkeys(file.session for file in files):
+        number = exchanges.session_number(store, session)
+        while number is not None and not spotting.catch_up(store, now=now_fn(), budget_s=SLICE_S, session=number).finished:
+            on_progress(done, total, report.new, "")
     return report
 
 

@@ -46,10 +46,11 @@ def write(
     epic: str = "",
     labels: Sequence[str] = (),
     turns: Sequence[int] = (),
+    writer: str = "model",
 ) -> tuple[str, float]:
     """The id of the episode's memory and its strength: 1.0 as expected, 2.0 for a surprise.
 
-    Raises TenonError for an unknown action or ending, a part that is empty or too long, and as `memories.write` does.
+    `writer` is one of memories.WRITERS. Raises TenonError for an unknown action or ending, a part that is empty or too long, and as `memories.write` does.
     """
     action_type = chosen(action_type, "type of action", ACTIONS)
     expected, outcome = chosen(expected, "expected ending", ENDINGS), chosen(outcome, "outcome", ENDINGS)
@@ -67,6 +68,7 @@ def write(
             epic=epic,
             strength=1.0 if expected == outcome else SURPRISE,
             now=now,
+            writer=writer,
         )
         memory = memories.get(store, ref)
         store.execute(ADD, (memory.id, situation, action_type, taken, expected, outcome, evidence))
