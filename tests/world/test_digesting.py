@@ -198,6 +198,77 @@ def test_what_is_forgotten_while_the_model_thinks_stays_forgotten(mind: Mind) ->
     assert "forgotten meanwhile" in report.why
 
 
+@pytest.mark.parametrize("reflects", [False, True])
+def test_what_was_made_of_a_memory_that_is_forgotten_meanwhile_is_not_kept(mind: Mind, reflects: bool) -> None:
+    """A known memory, or one that bears a statement out: the digest has failed, and the next one does without it."""
+    known = mind.write("The vault's code is Edda.")
+
+    def slow(prompt: str) -> str:
+        forget.forget(mind.store, [known], "", NOW)
+        told = (
+            {"op": "hold", "kind": "identity", "text": "I know that the code is Edda.", "evidence": [known]}
+            if reflects
+            else remember("The code is Edda.", ["t2"])
+        )
+        return answer(last_of(prompt), told, {"op": "associate", "refs": [known, "n1"]})
+
+    report = run(mind.store, Model(silent, slow) if reflects else Model(slow))
+    assert ([], int(reflects), 1) == (mind.live(), report.applied, report.failed)
+    assert "forgotten meanwhile" in report.why
+    assert 0 == run(mind.store, Model(silent, silent)).failed
+
+
+@pytest.mark.parametrize("deed", ["confirms", "revises"])
+def test_what_the_user_does_to_a_memory_while_the_model_thinks_holds(mind: Mind, deed: str) -> None:
+    """The answer was to what it was before."""
+    text, other = "Invoices are kept for seven years.", "Invoices are kept for nine years."
+    known = mind.write(text)
+
+    def slow(prompt: str) -> str:
+        if deed == "confirms":
+            mind.write(text, source="user", writer="user")
+        else:
+            memories.revise(mind.store, known, other, "looked up", NOW)
+        return answer(last_of(prompt), {"op": "correct", "old": known, "text": "Invoices are kept for eleven years.", "turns": ["t1"]})
+
+    report = run(mind.store, Model(slow, silent))
+    assert ([text if deed == "confirms" else other], 1) == (mind.live(), report.refused)
+
+
+def test_a_statement_that_the_user_confirms_while_the_model_thinks_stays(mind: Mind) -> None:
+    """And one that they let go of is not revised."""
+    mine, gone = (mind.write(text, repository=None, tier="long", kind="identity", reason="so", writer="digest") for text in ("I am terse.", "I am quick."))
+
+    def slow(prompt: str) -> str:
+        mind.write("I am terse.", repository=None, tier="long", kind="identity", reason="so", source="user", writer="user")
+        memories.close(mind.store, gone, NOW)
+        last = last_of(prompt)
+        return answer(last, *({"op": "revise", "ref": ref, "text": "I am chatty.", "evidence": [last], "reason": "so it seems"} for ref in (mine, gone)))
+
+    for number in range(5):
+        mind.write(f"The lamp of room {number} is red.")
+    assert 2 == run(mind.store, Model(silent, slow)).refused
+    assert ["I am terse."] == [memory.text for memory in identity.held(mind.store)]
+
+
+def test_a_reflection_that_is_too_long_has_failed_and_the_run_ends_well(mind: Mind) -> None:
+    """What was consolidated before stays."""
+    report = run(mind.store, Model(keeping, runners.Failed("long", "the prompt is too long", None)))
+    assert (1, 1, "the prompt is too long") == (report.applied, report.failed, report.why)
+
+
+def test_a_digest_whose_second_request_the_cap_forbids_keeps_what_the_first_has_cost(mind: Mind) -> None:
+    """It has failed; one that no request was made for leaves nothing behind."""
+    costly = spoken("nonsense", input_tokens=55_000)
+    report = run(mind.store, Model(costly, silent), cap=60_000)
+    (failed,) = digests.newest(mind.store, 9)
+
+    assert (1, 1, "failed") == (report.requests, report.failed, failed.state)
+    assert "the day's cap of 60,000 tokens" in failed.why
+    assert 55_100 == spending.of_digest(mind.store, failed.id).tokens
+    assert (0, [failed.id]) == (run(mind.store, Model(silent), cap=60_000).requests, [one.id for one in digests.newest(mind.store, 9)])
+
+
 def test_identity_grows_from_what_the_user_and_the_agent_said_and_not_from_outside(mind: Mind) -> None:
     """A statement with its evidence; it is agent-wide, and its lineage is that of the memories."""
     mind.say("Always ask before you touch migrations.", role="user")

@@ -56,7 +56,10 @@ class Allowance:
 
 
 class Applying:
-    """One batch's operations being applied as the digest with that number; `written` are the turns that something was made of."""
+    """One batch's operations being applied as the digest with that number; `written` are the turns that something was made of.
+
+    Raises TenonError when a memory that the batch has was forgotten since.
+    """
 
     def __init__(self, store: Store, digest: int, batch: Batch, allowance: Allowance, now: float, per_day: dict[str, float]) -> None:
         self.store = store
@@ -66,7 +69,7 @@ class Applying:
         self.now = now
         self.per_day = per_day
         self.turns = batch.turns
-        self.named: dict[str, Memory] = {memory.ref: memory for memory in batch.known}
+        self.named: dict[str, Memory] = digests.as_read(store, batch.known)
         self.own: set[int] = set()  # rows that this batch wrote
         self.written: set[int] = set()
         self.done = 0

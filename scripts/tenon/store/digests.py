@@ -13,7 +13,7 @@ from tenon.store import memories
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
     from tenon.store.db import Store
@@ -33,6 +33,8 @@ FAILED_SINCE = (
     "SELECT count(*) FROM digest WHERE state = 'failed' AND phase = ? AND repository IS ? AND id > "
     "(SELECT coalesce(max(id), 0) FROM digest WHERE state <> 'failed' AND phase = ? AND repository IS ?)"
 )
+READ_BY = "SELECT r.digest, r.undo FROM step r WHERE r.deed = 'read' AND EXISTS (SELECT 1 FROM step l WHERE l.digest = r.digest AND l.deed = 'link')"
+LINKS = "SELECT undo FROM step WHERE digest = ? AND deed = 'link'"
 MADE_OF = "SELECT memory FROM lineage WHERE turn = ?"
 SUPERSEDED_BY = "SELECT id FROM memory WHERE successor = ? ORDER BY id"
 IS_NOTED = "SELECT 1 FROM step WHERE memory = ? AND deed = 'remember'"
@@ -158,9 +160,30 @@ def made_of(store: Store, turns: Sequence[int]) -> dict[int, list[int]]:
     return {turn: rows for turn, rows in found.items() if rows}
 
 
+def links_from(store: Store, turns: Collection[int]) -> list[int]:
+    """The links that digests made which had read one of the turns."""
+    found: list[int] = []
+    for digest, stored in store.rows(READ_BY) if turns else ():
+        read = parse(str(stored))
+        if isinstance(read, dict) and not set(turns).isdisjoint((*read.get("turns", ()), *map(int, read.get("parts", ())))):
+            found += [int(undo["edge"]) for (text,) in store.rows(LINKS, (digest,)) if isinstance(undo := parse(str(text)), dict) and "edge" in undo]
+    return found
+
+
 def superseded_by(store: Store, rowid: int) -> list[int]:
     """The rows of the memories that this one superseded."""
     return [int(row[0]) for row in store.rows(SUPERSEDED_BY, (rowid,))]
+
+
+def as_read(store: Store, read: Sequence[memories.Memory]) -> dict[str, memories.Memory]:
+    """What a model has read, by its ids, as it is now; what was revised since is not what it has read.
+
+    Raises TenonError when one was forgotten since: whatever the model said may have its words.
+    """
+    now = [named(store, memory.id) for memory in read]
+    if None in now:
+        raise TenonError("something that it read was forgotten meanwhile")
+    return {memory.ref: memory for memory, before in zip(now, read) if memory is not None and memory.text == before.text}
 
 
 def named(store: Store, row: int | None) -> memories.Memory | None:

@@ -162,7 +162,10 @@ class Run:
         question = _question(prompts.REFLECTION, found.prompt, operations.REFLECTION, self._output() // 4)
         number = self._begin("reflection", None, question)
         self.told(f"digest {number}: reflection on {len(found.read)} memories")
-        read = self._asked(number, "reflection", question, operations.REFLECTION, found.last)
+        try:
+            read = self._asked(number, "reflection", question, operations.REFLECTION, found.last)
+        except _TooLong:
+            return
         if read is None:
             return
         now = self.clock()
@@ -215,7 +218,10 @@ class Run:
             self.store, question, ask, purpose=purpose, runner=self.runner, model=self.model, cap=self.cap, now=self.clock(), digest=number
         )  # fmt: skip
         if answer is None:
-            digests.drop(self.store, number)
+            if spending.of_digest(self.store, number).requests:  # its first request was made, and has cost something
+                self._failed(number, capped(self.cap))
+            else:
+                digests.drop(self.store, number)
             raise Ended(capped(self.cap))
         return answer
 
