@@ -223,13 +223,14 @@ def test_what_the_user_does_to_a_memory_while_the_model_thinks_holds(mind: Mind,
     """The answer was to what it was before."""
     text, other = "Invoices are kept for seven years.", "Invoices are kept for nine years."
     known = mind.write(text)
+    turn = mind.say("No, invoices are kept for eleven years.")
 
     def slow(prompt: str) -> str:
         if deed == "confirms":
             mind.write(text, source="user", writer="user")
         else:
             memories.revise(mind.store, known, other, "looked up", NOW)
-        return answer(last_of(prompt), {"op": "correct", "old": known, "text": "Invoices are kept for eleven years.", "turns": ["t1"]})
+        return answer(last_of(prompt), {"op": "correct", "old": known, "text": "Invoices are kept for eleven years.", "turns": [turn]})
 
     report = run(mind.store, Model(slow, silent))
     assert ([text if deed == "confirms" else other], 1) == (mind.live(), report.refused)
