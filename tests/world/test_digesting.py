@@ -163,6 +163,19 @@ def test_the_days_cap_holds_across_runs_and_restarts_and_ends_at_midnight(mind: 
     assert 0 < run(mind.store, Model(*[ask] * 9), cap=100_000, now=NOW + 86_400).requests
 
 
+def test_all_agents_share_the_days_cap(mind: Mind) -> None:
+    """What another one has spent, or has reserved, is not there for this one."""
+    path = Path(mind.store.path).parent.parent / "another" / "tenon.db"
+    with db.open_store(str(path)) as other:
+        row = spending.reserve(other, purpose="consolidation", runner="api", model="haiku", tokens=95_000, cap=100_000, now=NOW)
+        assert row
+        assert 0 == run(mind.store, Model(), cap=100_000).requests
+        spending.report(other, row, model="haiku", input_tokens=80_000, output_tokens=15_000)
+        assert 0 == run(mind.store, Model(), cap=100_000).requests
+        assert (95_000, 0) == (spending.counted(mind.store, NOW), spending.today(mind.store, NOW).counted)
+    assert 1 == run(mind.store, Model(silent), cap=100_000, now=NOW + 86_400).applied
+
+
 def test_a_process_that_is_killed_at_a_request_leaves_its_reservation(mind: Mind) -> None:
     """What it may have taken counts, and its digest is a failed one at the next run."""
     with pytest.raises(KeyboardInterrupt):

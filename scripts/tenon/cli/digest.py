@@ -124,7 +124,7 @@ def _plan(options: argparse.Namespace, out: Out) -> int:
     chosen = settings.load()
     runner, model = _asked(options, chosen)
     with context.reading(options) as here:
-        spent = spending.today(here.store, here.now)
+        spent = spending.counted(here.store, here.now)
         cap = int(chosen.number("digest.daily_tokens"))
         for number, size, count in exchanges.waiting(here.store):
             if options.repo and number != here.repository:
@@ -134,8 +134,7 @@ def _plan(options: argparse.Namespace, out: Out) -> int:
         missing = runners.available(runner, chosen)
     if not out.json:
         out.say(
-            f"Today {spent.counted:,} of {cap:,} tokens are spent. "
-            + (f"Nobody can be asked now: {missing}." if missing else "Nobody was asked, nothing was changed.")
+            f"Today {spent:,} of {cap:,} tokens are spent. " + (f"Nobody can be asked now: {missing}." if missing else "Nobody was asked, nothing was changed.")
         )
     return 0
 

@@ -31,6 +31,7 @@ class Meter:
     cap: int
     waits: int
     spent: Spent
+    counted: int  # tokens that count against the cap, which all agents share
     last: Digest | None
     failures: int
     resumes: float
@@ -46,7 +47,7 @@ class Meter:
                 "cache_read": self.spent.read, "output": self.spent.output, "unreported": self.spent.unknown, "dollars": self.spent.dollars,
             },
             "last": None if self.last is None else {"digest": self.last.id, "state": self.last.state, "at": context.iso(self.last.at), "why": self.last.why},
-            "failures_in_a_row": self.failures,
+            "counted_with_other_agents": self.counted, "failures_in_a_row": self.failures,
         }  # fmt: skip
 
 
@@ -57,7 +58,7 @@ def look(store: Store, chosen: Settings, now: float) -> Meter:
     _, failures = digests.streak(store)
     return Meter(
         chosen.flag("digest.auto"), chosen.flag("recall.rerank"), runner, chosen.text("digest.ollama_model" if runner == "ollama" else "digest.model"),
-        int(chosen.number("digest.daily_tokens")), pressure.measure(store), spending.today(store, now), last, failures, due.resumes(store, now), now,
+        int(chosen.number("digest.daily_tokens")), pressure.measure(store), spending.today(store, now), spending.counted(store, now), last, failures, due.resumes(store, now), now,
     )  # fmt: skip
 
 
@@ -76,23 +77,25 @@ def lines(meter: Meter) -> list[tuple[str, str]]:
     last = "" if meter.last is None else f"; last: {meter.last.id} {meter.last.state} {context.ago(meter.now - meter.last.at)}"
     return [
         ("digest", f"in the background {on}{last}"),
-        ("spent today", spent(meter.spent, meter.cap)),
+        ("spent today", spent(meter)),
         ("pressure", f"{meter.waits / pressure.CAP:.0%}: about {meter.waits:,} tokens of late conversation are no memory yet"),
     ]
 
 
-def spent(today: Spent, cap: int) -> str:
+def spent(meter: Meter) -> str:
     """The meter in words: what requests reported, against the cap."""
+    today = meter.spent
     money = f", ${today.dollars:.2f} as reported" if today.dollars else ""
     unknown = f", and {today.unknown:,} reserved by requests that reported nothing" if today.unknown else ""
-    return f"{today.tokens:,} of {cap:,} tokens in {context.counted(today.requests, 'request')}{money}{unknown}"
+    others = f"; with your other agents {meter.counted:,}" if meter.counted > today.counted else ""
+    return f"{today.tokens:,} of {meter.cap:,} tokens in {context.counted(today.requests, 'request')}{money}{unknown}{others}"
 
 
 def findings(meter: Meter | None) -> list[tuple[str, str, str, str]]:
     """The checks of `doctor`: name, state, what was found, the way to mend it."""
     if meter is None:
         return []
-    found = [("digest", "ok", f"in the background {'on' if meter.auto else 'off'}; today {spent(meter.spent, meter.cap)}", "")]
+    found = [("digest", "ok", f"in the background {'on' if meter.auto else 'off'}; today {spent(meter)}", "")]
     last = meter.last
     if meter.failures and last is not None:
         said = f"{context.counted(meter.failures, 'digest')} in a row failed, the last one: {last.why}. Nothing that waits was lost"
@@ -102,8 +105,8 @@ def findings(meter: Meter | None) -> list[tuple[str, str, str, str]]:
         if last.first is not None:
             way += f"; tenon digest skip t{last.first} (has it pass over where it fails)"
         found = [("digest", "warn", said, way)]
-    if meter.auto and meter.spent.counted + due.SMALLEST + due.OUTPUT > meter.cap:
-        found.append(("digest cap", "ok", f"reached for today ({meter.spent.counted:,} of {meter.cap:,} tokens); tomorrow it goes on", ""))
+    if meter.auto and meter.counted + due.SMALLEST + due.OUTPUT > meter.cap:
+        found.append(("digest cap", "ok", f"reached for today ({meter.counted:,} of {meter.cap:,} tokens); tomorrow it goes on", ""))
     if pressure.level(meter.waits) == "high" and not meter.auto:
         found.append(
             (

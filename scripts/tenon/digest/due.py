@@ -35,7 +35,7 @@ def due(store: Store, chosen: Settings, now: float) -> str:
     waits = pressure.measure(store)
     ended = notes.value(store, ENDED)
     reason = "pressure" if pressure.level(waits) == "high" else "session" if ended and waits >= SMALLEST else ""
-    if not reason or spending.today(store, now).counted + SMALLEST + OUTPUT > int(chosen.number("digest.daily_tokens")):
+    if not reason or spending.counted(store, now) + SMALLEST + OUTPUT > int(chosen.number("digest.daily_tokens")):
         return ""
     return "" if now < resumes(store, now) else reason
 

@@ -5,7 +5,11 @@ So a process that is killed at a request leaves its reservation behind, and a da
 
 from __future__ import annotations
 
+import os
 import time
+
+from tenon.base.errors import TenonError
+from tenon.base.lean import sqlite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,11 +49,18 @@ class Spent:
 
 
 def reserve(store: Store, *, purpose: str, runner: str, model: str, tokens: int, cap: int, now: float, digest: int | None = None) -> int | None:
-    """The row for a request that may take so many tokens, or None when the day's cap does not allow it."""
-    with store.transaction():
-        if today(store, now).counted + tokens > cap:
-            return None
-        return int(store.execute(ADD, (now, purpose, digest, runner, model, tokens)).lastrowid or 0)
+    """The row for a request that may take so many tokens, or None when the day's cap, which all agents share, does not allow it."""
+    row = int(store.execute(ADD, (now, purpose, digest, runner, model, tokens)).lastrowid or 0)
+    # Written first, so that of two agents at once each sees the other's.
+    if counted(store, now) > cap:
+        release(store, row)
+        return None
+    return row
+
+
+def counted(store: Store, now: float) -> int:
+    """The tokens that count against the day's cap: those of this store, and of the other agents' beside it that can be read."""
+    return today(store, now).counted + sum(_elsewhere(path, now) for path in _others(store.path))
 
 
 def report(store: Store, row: int, *, model: str, input_tokens: int, output_tokens: int, written: int = 0, read: int = 0, dollars: float | None = None) -> None:
@@ -76,3 +87,23 @@ def between(store: Store, first: float, last: float) -> Spent:
 def of_digest(store: Store, number: int) -> Spent:
     """What a digest has cost."""
     return Spent(store.rows(OF_DIGEST, (number,))[0])
+
+
+def _others(path: str) -> list[str]:
+    own = os.path.dirname(os.path.abspath(path))
+    try:
+        agents = sorted(os.listdir(os.path.dirname(own)))
+    except OSError:
+        return []
+    beside = (os.path.join(os.path.dirname(own), name, os.path.basename(path)) for name in agents)
+    return [other for other in beside if os.path.dirname(other) != own and os.path.isfile(other)]
+
+
+def _elsewhere(path: str, now: float) -> int:
+    from tenon.store import db
+
+    try:
+        with db.open_reader(path) as other:
+            return today(other, now).counted
+    except (TenonError, sqlite.Error):
+        return 0  # damaged, or of an older version that had no digest

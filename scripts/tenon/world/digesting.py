@@ -148,7 +148,8 @@ class Run:
         for part in found.parts:
             if not part.whole:
                 exchanges.set_read_to(self.store, part.turn.id, part.last)
-        digests.add_step(self.store, number, "read", undo={"turns": whole})
+        parts = {str(part.turn.id): [part.first, part.last] for part in found.parts if part.first or not part.whole}
+        digests.add_step(self.store, number, "read", undo={"turns": whole, **({"parts": parts} if parts else {})})
 
     # ------------------------------------------------------------ reflection
 
@@ -226,7 +227,7 @@ class Run:
         return answer
 
     def _begin(self, phase: str, repository: int | None, question: runners.Question, found: Batch | None = None) -> int:
-        if spending.today(self.store, self.clock()).counted + cost(question) > self.cap:
+        if spending.counted(self.store, self.clock()) + cost(question) > self.cap:
             raise Ended(capped(self.cap))
         parts = found.parts if found else []
         return digests.begin(
