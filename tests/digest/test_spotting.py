@@ -123,9 +123,10 @@ def test_another_process_at_the_same_session_is_left_to_it(store: Store, say: Sa
     say("s1", "Never push to main directly.", "Noted.")
     store.execute("DELETE FROM spotted")
     run = spotting._Run(store, exchanges.session_of(store, 1), NOW, {"short": 0.9, "long": 0.9})
+    store.execute("DELETE FROM memory")
     spotted.reach(store, 1, spotted.newest(store, 1))
 
-    assert (0, False) == (run.step(), run.left())
+    assert (0, False, []) == (run.step(), run.left(), texts(store))
 
 
 def test_a_turn_that_breaks_a_pattern_is_passed_over_and_noted(store: Store, say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,12 +147,14 @@ def test_a_turn_that_breaks_a_pattern_is_passed_over_and_noted(store: Store, say
     assert ["Always squash merges."] == texts(store)
 
 
-@pytest.mark.parametrize("how", ["excluded", "forgotten turn", "forgotten text"])
+@pytest.mark.parametrize("how", ["off", "excluded", "forgotten turn", "forgotten text"])
 def test_what_the_user_took_out_is_not_used(store: Store, say: Say, project: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """An excluded folder, a forgotten turn, a memory that was forgotten."""
+    """An archive that was turned off, an excluded folder, a forgotten turn, a memory that was forgotten."""
     talk = say("s1", "Never push to main directly.", "Noted.", look=how == "forgotten text")
     capture.capture(store, talk.path, session_name="s1", folder=talk.folder, now=NOW, budget_s=60)
-    if how == "excluded":
+    if how == "off":
+        monkeypatch.setenv("TENON_ARCHIVE_ENABLED", "off")
+    elif how == "excluded":
         monkeypatch.setenv("TENON_ARCHIVE_EXCLUDE", str(project))
     elif how == "forgotten turn":
         forget.forget(store, ["t1"], "private", NOW)
@@ -212,11 +215,12 @@ def test_what_a_correction_does_not_close(store: Store, say: Say, project: Path,
 def test_a_number_alone_closes_only_what_is_surely_meant(store: Store, say: Say, project: Path) -> None:
     """Two shared words or an identifier; many memories say 48."""
     say("s1", "Segments are sealed at 48 MiB by default.", "SEAL_AT is 48 MiB, segments are sealed there.")
-    memories.write(store, repository=home(store, project), tier="short", kind="fact", text="The valley has 48 farms.", now=1.0)
+    for text in ("The valley has 48 farms.", "The seal in the harbour weighs 48 kg."):
+        memories.write(store, repository=home(store, project), tier="short", kind="fact", text=text, now=1.0)
     say("s2", "Then make it 128 MiB, not 48.", "SEAL_AT is 128 MiB now.", day=1)
 
-    assert ["superseded", "live", "live"] == [memory.status for memory in all_of(store)]
-    assert [] == edges.pending(store, home(store, project), 9)
+    assert ["superseded", "live", "live", "live"] == [memory.status for memory in all_of(store)]
+    assert ["The seal in the harbour weighs 48 kg."] == [each["to_content"] for each in edges.pending(store, home(store, project), 9)]
 
 
 def test_what_is_newer_than_a_correction_is_not_closed_by_it(store: Store, say: Say) -> None:
@@ -254,6 +258,15 @@ def test_what_the_user_says_in_three_sessions_becomes_long_term(store: Store, sa
     assert (3, 2, last.at) == (len(memories.lineage(store, memory)), memory.citations, memory.reinforced)
 
 
+def test_what_was_said_before_makes_nothing_older(store: Store, say: Say) -> None:
+    """An old session that is read late proves it too, and it stays as fresh as it was."""
+    say("s1", "Never push to main directly.", "Noted.", day=9)
+    fresh = all_of(store)[0].reinforced
+    say("s2", "Never push to main directly.", "Noted.", day=1)
+
+    assert [(1, fresh, fresh)] == [(memory.citations, memory.reinforced, memory.decayed) for memory in all_of(store)]
+
+
 def test_a_command_is_reinforced_and_never_long_term(store: Store, say: Say) -> None:
     """It came from a tool, however often; closed, it stays closed."""
 
@@ -269,8 +282,22 @@ def test_a_command_is_reinforced_and_never_long_term(store: Store, say: Say) -> 
     ]
 
     memories.close(store, memory.ref, NOW)
+    before = memories.lineage(store, memory)
     say("s9", "Run the seeds, for the last round", day=9, then=seed)
-    assert [] == texts(store)
+    assert ([], before) == (texts(store), memories.lineage(store, memory))
+
+
+@pytest.mark.parametrize("source", ["tool", "outside"])
+def test_what_came_from_a_tool_or_from_outside_is_not_made_long_term(store: Store, say: Say, project: Path, source: str) -> None:
+    """However often the user says the same: that is for them to confirm."""
+    say("s0", "hello", "Hello.")
+    rule = "Always run make check before you commit."
+    ref, _ = memories.write(store, repository=home(store, project), tier="short", kind="convention", text=rule, now=1.0, source=source)
+    for day in range(1, 5):
+        say(f"s{day}", rule, "Noted.", day=day)
+    memory = memories.get(store, ref)
+
+    assert ("short", 4, 1) == (memory.tier, memory.citations, len(all_of(store)))
 
 
 def test_a_test_that_was_mended_is_an_episode(store: Store, say: Say, project: Path) -> None:
@@ -287,7 +314,8 @@ def test_a_test_that_was_mended_is_an_episode(store: Store, say: Say, project: P
     assert 0 == looked(store, talk).spotted
     memory = all_of(store)[0]
 
-    assert ("episode", "code", 1.0) == (memory.kind, memory.writer, memory.strength)
+    last = exchanges.turn(store, f"t{memories.lineage(store, memory)[-1]}")
+    assert ("episode", "code", 1.0, last.at) == (memory.kind, memory.writer, memory.strength, memory.created)
     assert {
         "situation": "test_total failed: assert 1203 == 1204", "action_type": "fix", "action_taken": "edited app/cart.py: It rounds half up now.",
         "expected": "success", "outcome": "success", "evidence": "`pytest -q`: 3 passed in 0.39s",
@@ -338,9 +366,20 @@ def test_files_that_meet_by_chance_are_not_noted(store: Store, say: Say, project
     say("t1", "go", day=20, then=change(project, "src/c.py", "src/d.py", error=True))
     say("t2", "go", day=21, then=change(project, "src/c.py", "src/d.py", error=True))
     say("t3", "go", day=22, then=change(project, "a/e.py", "a/f.py"))
-    say("t4", "go", day=23, then=change(project, "b/e.py", "b/f.py"))
+    say("t4", "go", day=23, then=change(project, "q/b/e.py", "q/b/f.py"))
+    say("t5", "go", day=24, then=change(project, "b/e.py", "b/f.py"))
 
     assert [] == [text for text in texts(store) if "src/" in text or "e.py" in text]
+
+
+def test_a_pair_is_not_counted_down(store: Store, say: Say, project: Path) -> None:
+    """Sessions may be forgotten; what was counted was."""
+    for day in range(2):
+        say(f"s{day}", "go", day=day, then=change(project, "a.py", "b.py"))
+    memories.revise(store, all_of(store)[0].ref, "a.py and b.py are changed together (9 sessions)", "counted by hand", NOW)
+    say("s3", "go", day=3, then=change(project, "a.py", "b.py"))
+
+    assert ["a.py and b.py are changed together (9 sessions)"] == texts(store)
 
 
 def test_a_pair_that_was_forgotten_stays_gone(store: Store, say: Say, project: Path) -> None:

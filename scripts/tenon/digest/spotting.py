@@ -299,9 +299,14 @@ class _Pairs:
         """The sessions in which the file was edited, each with a call that did it."""
         found: dict[int, Turn] = {}
         for turn in spotted.editing(self.run.store, self.scope, "/".join(path.split("/")[-PATH_PARTS:]), CALLS):
-            if any(called.replace("\\", "/").endswith("/" + path) for called in spot.edits_of(turn)):
+            if any(self._is(called, path) for called in spot.edits_of(turn)):
                 found.setdefault(turn.session, turn)
         return found
+
+    def _is(self, called: str, path: str) -> bool:
+        """Whether it is that file of the repository, also in another folder that the repository was worked on in."""
+        here = self._path(called)
+        return here == path or (here == called.replace("\\", "/") and here.endswith("/" + path))
 
 
 def _is_ours(memory: Memory) -> bool:
