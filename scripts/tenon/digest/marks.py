@@ -9,9 +9,25 @@ from __future__ import annotations
 import re
 
 
-def _any(*patterns: str) -> re.Pattern[str]:
-    """A pattern for any of them, whatever the case."""
-    return re.compile("|".join(patterns), re.I)
+class Mark:
+    """A pattern, whatever the case; compiled when it is first looked for, as the end of a turn has no time for all of them."""
+
+    __slots__ = ("pattern", "_compiled")
+
+    def __init__(self, *patterns: str) -> None:
+        self.pattern = "|".join(patterns)
+        self._compiled: re.Pattern[str] | None = None
+
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        """The pattern itself."""
+        if self._compiled is None:
+            self._compiled = re.compile(self.pattern, re.I)
+        return self._compiled
+
+    def search(self, said: str) -> re.Match[str] | None:
+        """The first place where it stands, or None."""
+        return self.compiled.search(said)
 
 
 def _words(*phrases: str) -> str:
@@ -20,21 +36,21 @@ def _words(*phrases: str) -> str:
 
 
 _GREETING = "oh|hm+|ah|ok(?:ay)?|good|great|nice|fine|right|yes|yep|yeah|sure|perfect|thanks|thank you|cool|alright|hi|hey|hello"
-_LEAD = rf"^(?:(?:and|also|so|but|then|now|well|please|agreed|exactly|true|no worries|{_GREETING})\b[\s,.!:;–—-]*)*"
-_PLEASE = r"(?:can you |could you |let's |let us |go ahead and |try to |just |i(?:'d| would) like (?:you )?to |i want (?:you )?to )?"
 _NOT = "(?:do not|don't|dont)"
-LEADING = re.compile(rf"^(?:(?:{_GREETING})\b[\s,.!:;–—-]+)+(?=\S)", re.I)  # what no memory begins with
+GREETING = re.compile(rf"^(?:(?:{_GREETING})\b[\s,.!:;–—-]+)+(?=\S)", re.I)  # what no memory begins with
+# What may stand before what is said, and before what is asked for; the patterns that begin with «^» are for what comes after it.
+LEAD = re.compile(rf"^(?:(?:and|also|so|but|then|now|well|please|agreed(?!\s*[:.!–—-])|exactly|true|no worries|{_GREETING})\b[\s,.!:;–—-]*)+(?=\S)", re.I)
+PLEASE = re.compile(r"^(?:(?:can you|could you|let's|let us|go ahead and|try to|just|please|i(?:'d| would) like (?:you )?to|i want (?:you )?to) )+", re.I)
 
 # ---------------------------------------------------------------- what is left out
 
 _AUXILIARY = "is|are|am|was|were|do|does|did|can|could|would|will|should|shall|may|might|have|has|had|isn't|aren't|don't you|didn't|doesn't|wouldn't|couldn't|can't|won't|shouldn't"
-QUESTION = _any(
+QUESTION = Mark(
     r"\?[\"»”’)\]*]*$",
-    _LEAD
-    + rf"(?:(?:what|why|how|who|whose|which|any|{_AUXILIARY})\s(?:\w+\s)?(?:i|we|you|he|she|it|they|the|this|that|these|those|there|a|an|to|my|our|anyone|anybody|one|"
+    rf"^(?:(?:what|why|how|who|whose|which|any|{_AUXILIARY})\s(?:\w+\s)?(?:i|we|you|he|she|it|they|the|this|that|these|those|there|a|an|to|my|our|anyone|anybody|one|"
     r"is|are|do|does|did|can|should|would)|(?:when|where|whether|if)\s(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have)|(?:when|where) (?:i|you))\b(?!.*\.$)",
 )
-DOUBT = _any(
+DOUBT = Mark(
     _words(
         "maybe|perhaps|might|possibly|probably|presumably|suppose|imagine|hypothetical\\w*|unsure|not sure|no idea|i wonder|wondering|what if|i guess|i suppose|i (?:don't|do not) know",
         "what do you think|your call|up to you|let me know|either way|we(?:'ll| will) see|for example if|just (?:an idea|thinking|curious)",
@@ -42,24 +58,24 @@ DOUBT = _any(
         "(?:once|if|until|unless|when|before) we(?:'ve| have)? (?:decide|agree|go with)",
     )
 )
-MOMENT = _any(
+MOMENT = Mark(
     _words(
         "for now|right now|just now|this time|this once|just once|at the moment|for the moment|for today|not today|yet|tonight|in a minute|temporar\\w+|until i|before i|first, then",
         "(?:it|them|once) again|in this (?:pr|commit|session|change|branch|file|function|refactor)|never ?mind|as always|as usual",
     )
 )
-FAULT = _any(
+FAULT = Mark(
     _words(
         "returns?|returned|throws?|threw|raises|fails?|failed|failing|crash\\w*|broken|bugs?|exception|stack ?trace|hangs?|stuck|blurry|timed? out|weird|strange|not working",
         "doesn't|does not|didn't|isn't|wasn't|can't see|complain\\w*|reports?|reported|refuses|prints?|printed|seems?|looks? like|it (?:always|never)|i (?:see|get|got|saw|tried|ran)",
         "shows? (?:up|nothing|only|the|\\d+)|(?:never|not) (?:seen|had|heard)|(?:this|gives?|the) errors?|errors? (?:in|out|with|when|on|if|after|message)",
     )
 )
-TOLD = _any(
+TOLD = Mark(
     r"^\W*(?:it|this|that|which|the \w+(?: \w+)?|\w+\(\)) (?:uses|takes|shows|gives|has|gets|picks|sends|writes|calls|stores|sets|sorts|keeps|did|had|used)\b",
     r"\bthe (?:results?|outputs?|total|count|sum|response|page) (?:is|are)\b",
 )  # it is told what is so, not what is to be
-NARRATED = _any(
+NARRATED = Mark(
     r"^\W*(?:ok,? |so |but |and |now |also )*i(?:'m| am|'ve| have)?\s(?:\w+ly |just |only |already |also )*(?:have|had|got|opened|need|use|work|installed|ran|changed|added|made|used|tried|took|did|put|"
     r"pushed|merged|wrote|moved|started|see|saw|found|noticed|updated|looking|trying|working|using|getting|seeing|on|in|at)\b",
     r"\b(?:you|he|she|they|someone|somebody|we) (?:just |already )?(?:changed|forgot|did|made|added|wrote|broke|removed|deleted|missed|touched|said|told|asked)\b",
@@ -67,24 +83,19 @@ NARRATED = _any(
         "here(?:'s| is| are)|yesterday|since then|last (?:night|week|time)|in the middle of|(?:is|are) (?:done|red|green|ready|finished)|(?:this|the) (?:screenshot|image|picture|file|log|diff|pr)"
     ),
 )  # what was done, or what somebody has before them
-ASKING = _any(
-    _LEAD
-    + r"(?:can you |could you |just )?(?:look|check|find|show|explain|tell|list|print|describe|see|search|grep|read|(?:give|send|walk|get|show|tell) (?:me|us)|let me know|quote|recall|summari[sz]e)\b"
+ASKING = Mark(
+    r"^(?:look|check|find|show|explain|tell|list|print|describe|see|search|grep|read|(?:give|send|walk|get|show|tell) (?:me|us)|let me know|quote|recall|summari[sz]e)\b"
 )
-ERRAND = _any(
-    _LEAD
-    + _PLEASE
-    + r"(?:look|check|find|show|run|rerun|re-run|read|open|explain|tell|list|print|commit|push|pull|merge|rebase|deploy|trace|profile|bump|continue|carry on|go on|go ahead|"
+ERRAND = Mark(
+    r"^(?:look|check|find|show|run|rerun|re-run|read|open|explain|tell|list|print|commit|push|pull|merge|rebase|deploy|trace|profile|bump|continue|carry on|go on|go ahead|"
     r"try|test|investigate|debug|review|search|grep|see|describe|summari[sz]e|draft|revert|undo|restart|start|stop|kill|set (?:a|the) breakpoint|install|upgrade|format|lint|help|let me|let's see|compare|measure|"
     r"benchmark|translate|shorten|again|next|wait|have a look|take a look|give me|figure out|work out|walk me|think|propose|suggest|come up|clean up|tidy|rewrite|fix|refactor)\b"
 )
-CHORE = _any(
-    _LEAD
-    + _PLEASE
-    + r"(?:add|create|implement|write|build|generate|make (?:a|an|the|sure|me|it)|rename|move|delete|remove|update|change|replace|swap|document|copy|extract|split|sort)\b"
+CHORE = Mark(
+    r"^(?:add|create|implement|write|build|generate|make (?:a|an|the|sure|me|it)|rename|move|delete|remove|update|change|replace|swap|document|copy|extract|split|sort)\b"
 )
-SETTING = _any(_LEAD + _PLEASE + r"(?:add|make|change|increase|raise|lower|reduce|extend|shrink|bump|cap|limit)\b")  # a chore that may set a value
-DANGLING = _any(
+SETTING = Mark(r"^(?:add|make|change|increase|raise|lower|reduce|extend|shrink|bump|cap|limit)\b")  # a chore that may set a value
+DANGLING = Mark(
     r"\b(?:it|them|this|that|these|those|he|she|they|there|such|the (?:first|second|third|last|other|former|latter|same)(?: (?:one|option|way))?|option \w|one)\b"
     r"(?=\s*(?:[.,;:!?)]|$|(?:instead|again|way|always|never|to|in|into|with|from|for|as|is|was|were|are|has|had|have|must|should|on|by|at|and|but|or|before|after|then|too|now|up|off|out|"
     r"so|will|can)\b))"
@@ -100,7 +111,7 @@ _DO = "(?:use|take|make it|make|keep|put|store|call it|call|name|set|write|send|
 _OVER = "wrong|outdated|out of date|obsolete|deprecated|gone|dead|stale|retired|no longer (?:used|valid|right|true)"
 _FORGET = r"^\W*(?:no[,. ]+)?(?:forget|drop|scrap|scratch)\s+(?:about )?(?:the )?"
 WRONG_AND_RIGHT = tuple(
-    re.compile(pattern + _END, re.I)
+    Mark(pattern + _END)
     for pattern in (
         rf"\b(?:use|using|take|want|need|prefer|make it|set (?:it )?to|with|on|to|keep|is|are|it's|have|call it|by)\s+(?:the )?{_RIGHT}(?:\s+now)?\s+(?:instead of|rather than|in place of)\s+(?:the )?{_WRONG}",
         rf"\b(?:prefer|chose|choose)\s+(?:the )?{_RIGHT}\s+(?:over|to)\s+(?:the )?{_WRONG}",
@@ -118,7 +129,7 @@ WRONG_AND_RIGHT = tuple(
     )
 )
 GONE = tuple(
-    re.compile(pattern, re.I)
+    Mark(pattern)
     for pattern in (
         rf"\bno longer\s+(?:use|have|need|support|run|deploy to|want|on|with)\s+(?:the )?{_WRONG}{_END}",
         rf"\b(?:don't|do not|aren't|are not|not)\s+(?:use|using|run|running|on|have)\s+(?:the )?{_WRONG}\s+any ?more\b",
@@ -126,13 +137,13 @@ GONE = tuple(
         rf"^\W*(?:the |our )?{_WRONG}\s+(?:is|are|gets?|will be)\s+(?:(?:no longer|not)\s+(?:used|supported|needed|in use)|(?:switched|turned|phased) (?:off|out)|going away|retired|dropped|removed)\b",
     )
 )
-OPPOSES = _any(
+OPPOSES = Mark(
     _words(
         "not|never|instead|rather|place of|over|prefer|from|replac\\w+|swap\\w*|forget|drop|scrap|scratch|longer|any ?more|wrong|outdated|out of date|obsolete|deprecated|gone|dead|stale|retired",
         "chose|choose|renamed|off|out|away|dropped|removed|isn't|aren't|don't",
     )
 )  # a word that each of the patterns above has one of
-AROUND = _any(
+AROUND = Mark(
     r"^(?:(?:it|them|all|only|just|the|a|an|our|by|on|in|to|with|from|through|via|as|for|at|called|named)\s+)+",
     r"\s+(?:instead|now|then|please|again|everywhere|only|anymore|too)$",
 )
@@ -142,15 +153,14 @@ NOTHING = frozenset(
 
 # ---------------------------------------------------------------- what is taken
 
-CORRECTION = _any(
-    _LEAD.replace("agreed|", "")
-    + r"(?:(?:no|nope|nah|wrong|not quite|stop)\b\s*[,.!:;–—-]+\s*"
-    + rf"(?!(?:wait|thanks|thank|leave|revert|undo|stop|{_NOT}|not now|i mean|just|sorry|never mind|problem|need|idea|that's (?:fine|ok|all)|it's (?:fine|ok))\b)\S"
+CORRECTION = Mark(
+    r"^(?:(?:no|nope|nah|wrong|not quite|stop)\b\s*[,.!:;–—-]+\s*"
+    rf"(?!(?:wait|thanks|thank|leave|revert|undo|stop|{_NOT}|not now|i mean|just|sorry|never mind|problem|need|idea|that's (?:fine|ok|all)|it's (?:fine|ok))\b)\S"
     r"|actually\b,?\s+(?:it|the|we|our|they|that|use|this|those|its|it's|we're|we've|there|\w+ (?:is|are|uses?|lives|runs|was)\b)(?! (?:can|could|wait|do you|let's|first))"
     r"|(?:that's|that is|this is) (?:wrong|not right|not true|incorrect|outdated|not correct)\b\W+\w"
     r"|correction\s*:|scratch that\W+\w|change of plans?\W+\w|i (?:said|told you)\b.{3,}|forget (?:about )?the \w+)"
 )
-MOVED = _any(
+MOVED = Mark(
     r"\b(?:we|i|they|ops|the \w+(?: \w+)?|everything|all \w+)(?:'ve|'re| have| has| had| are| is| was| were)?\s+(?:now |just |already |all |since )*(?:been )?"
     r"(?:moved|migrated|switched|changed|renamed|upgraded|moving|migrating|switching|went)\b.{0,40}?\b(?:from .{1,60} )?(?:to|away from)\s+\S",
     r"\b(?:we|let's|let us|i)(?:'ll| will)? (?:now )?(?:switch|move|migrate|change over)(?: (?:over|everything|back))? to\s+\S",
@@ -159,7 +169,7 @@ MOVED = _any(
     r"\bis no longer (?:used|supported|needed)\b",
     r"\bis (?:now )?(?:outdated|obsolete|deprecated|retired)\b.{0,30}[,;:–—-]\s*(?:use|it's|it is|now|we use)\b",
 )
-DECISION = _any(
+DECISION = Mark(
     r"\b(?:we|i|they|the (?:team|board|client|customer|boss|group)|ops|management|everybody|everyone)(?:'ve| have| had| has)?\s+(?:now |all |just |finally |already |both )*"
     r"(?:decided|agreed|settled on|opted|chose|chosen|picked|voted|standardi[sz]ed on)\b(?! (?:not sure|whether|if))",
     r"^\W*(?:the |our |final |my )*(?:decisions?|decided|agreed|verdict)(?: is| of today| today)?\s*[:–—-]",
@@ -170,30 +180,30 @@ DECISION = _any(
     r"\b(?:we|i)(?:'ll| will|'re going to| are going to|'re| are| shall)\s+(?:now |just |then |all )*(?:use|go with|going with|stick (?:with|to)|sticking (?:with|to)|adopt|adopting|"
     r"standardi[sz]e on|standardi[sz]ing on|host)\s",
     r"\b(?:we|i) (?:go|went|stick|stay) (?:with|for)\s",
-    r"^\W*(?:(?:ok(?:ay)?|good|fine|right|yes|then|so|alright)\b[,.: ]*)*go (?:with|for) (?!it\b|that\b|this\b)",
+    r"^go (?:with|for) (?!it\b|that\b|this\b)",
     r"\b[\w.+#-]{2,} it is(?:,? then)?\s*[.!,;]",
     r"\b[\w.+#-]{3,} it is(?:,? then)?$",
 )
-NOT_A_DECISION = _any(r"\blet(?:'s|s| us) (?:use|take)\b.*\b(?:to (?:see|check|find|debug|look|test|verify|figure|reproduce|understand))\b")
+NOT_A_DECISION = Mark(r"\blet(?:'s|s| us) (?:use|take)\b.*\b(?:to (?:see|check|find|debug|look|test|verify|figure|reproduce|understand))\b")
 _BASE = (
     "(?:use|run|put|name|write|keep|add|call|store|commit|push|ask|check|make|do|include|prefer|start|end|format|import|return|test|wrap|log|pin|sort|validate|escape|quote|prefix|go|set|"
     "create|give|leave|document|read|trim|round|send|squash|rebase|update|begin|pass|mention|tell|answer|reply|respond)"
 )
-ALWAYS = _any(
-    _LEAD + r"always\s+\w",
+ALWAYS = Mark(
+    r"^always\s+\w",
     rf"\b(?:we|you|please|must|should|shall|to|and|but|then|commits|they|is|are)\s+always\s+(?:be\s+)?(?:{_BASE}\b|\w+ed\b)",
     rf",\s*always\s+(?:{_BASE}|with|in|by|as|from|the)\b",
     r"\bin all cases\b",
 )
-NEVER = _any(
-    _LEAD + r"never\s+(?!mind|heard|seen|knew|again$)\w",
+NEVER = Mark(
+    r"^never\s+(?!mind|heard|seen|knew|again$)\w",
     r"\b(?:we|you|please|must|should|shall|may|can|and|but|they|to)\s+never\s+(?:be\s+|ever\s+)?\w+(?<!seen)(?<!heard)",
     r",\s*never\s+\w+",
     rf"\b{_NOT}\s+(?:you\s+)?ever\s+\w",
     r"\bnever again\b",
     r"\bunder no circumstances\b",
 )
-NOT_A_RULE = _any(
+NOT_A_RULE = Mark(
     r"\b(?:has|have|had|'ve|is|was|were|did|does|it|which|that)\s+never\b",
     r"\bi(?:'ve)? never\b",
     r"\b(?:it|which|this|that|he|she|function|test|tests|build|page|server|code|call|method|app)\s+(?:is\s+)?always\b",
@@ -201,14 +211,14 @@ NOT_A_RULE = _any(
     r"\bnot always\b",
     r"\b(?:never|always) (?:works?|worked|fails?|failed|returns?|gets?|got|happens?|happened|finish\w*|ends?|called|reached|executed|comes?|came)\b",
 )
-FROM_NOW = _any(
+FROM_NOW = Mark(
     _words(
         "from now on(?:wards)?|from (?:today|here) on(?:wards)?|going forward|as of (?:now|today)|henceforth|for (?:all )?future (?:sessions|work|reference)"
     ),
     r"\bin (?:the )?future,",
 )
 _FORBIDDEN = "use|commit|push|mock|hardcode|hard-code|log|import|deploy|merge|rebase|squash|amend|force-push|store"
-RULE = _any(
+RULE = Mark(
     r"^\W*(?:(?:one|another|a|an|the|our|new|and|also|two|important|general|house|project|coding|team|more|last|first|naming|style)\s+){0,4}"
     r"(?:rules?|conventions?|polic(?:y|ies)|guidelines?|standards?)\b[^.:]{0,40}:\s*\S",
     r"\b(?:our|the|my|by|a)\s+(?:\w+\s+)?(?:convention|policy|rule|guideline|standard|style guide) (?:is|here is|says|demands|requires|forbids)\b",
@@ -217,30 +227,28 @@ RULE = _any(
     r"\b(?:nothing|nobody|no one|none of \w+|no \w+)(?: \w+){0,5}? (?:may|must|should|shall|can|leaves?|goes|is allowed|are allowed)\b",
     r"\b(?:is|are) (?:strictly )?(?:forbidden|prohibited|not allowed|mandatory|off[- ]limits|taboo|required (?:in|for|on|by))\b",
     rf"\b(?:we|you|please)\s+(?:{_NOT}|only|should not|shouldn't)\s+(?:{_FORBIDDEN}|edit|allow|add|write|touch|ship|support|accept)\b",
-    _LEAD + rf"{_NOT}\s+(?:{_FORBIDDEN})\b",
+    rf"^{_NOT}\s+(?:{_FORBIDDEN})\b",
 )
-PREFERENCE = _any(
+PREFERENCE = Mark(
     r"\b(?:i|we)(?:'d| would)?\s+(?:really |strongly |much |generally |usually |always )*prefer\b",
     r"\bi(?:'d| would) rather (?!not\b|you )|\bmy preference is\b|\bi'm used to\b|\bi want you to always\b",
     r"\bi (?:really |don't |do not )*(?:like|hate|love|can't stand|dislike) (?:it (?:when|if)|when|to (?:have|see|keep)|having|seeing|my |short|small|long|terse|explicit|plain|clean|simple)\b",
     r"\b(?:please )?(?:stop|quit|avoid) (?:adding|writing|using|saying|putting|creating|asking|explaining|apologi[sz]ing|committing|pushing|mocking|commenting|generating|summari[sz]ing|touching)\b",
     r"\bi (?:don't|do not|never) want (?:any|to see|you to)\b",
 )
-NOT_A_PREFERENCE = _any(_words("i'd like (?:you )?to|i would like|would you prefer|if you prefer|as you prefer|whichever"))
-GOTCHA = _any(
-    _LEAD
-    + r"(?:beware|careful|be careful|be aware|watch out|look out|caution|gotcha|pitfall|caveat|heads[- ]up|warning|attention|mind (?:the|that|you|your)|be warned|trap)\b[\s,:!–—-]*\S",
+NOT_A_PREFERENCE = Mark(_words("i'd like (?:you )?to|i would like|would you prefer|if you prefer|as you prefer|whichever"))
+GOTCHA = Mark(
+    r"^(?:beware|careful|be careful|be aware|watch out|look out|caution|gotcha|pitfall|caveat|heads[- ]up|warning|attention|mind (?:the|that|you|your)|be warned|trap)\b[\s,:!–—-]*\S",
     r"\bwe (?:have )?(?:lost|wasted|burned|spent) (?:\w+ ){1,4}(?:days?|weeks?|hours?|months?|nights?|afternoon|weekend) (?:\w+ ){0,2}(?:on|with|over|because)\b",
     _words("don't be fooled|despite (?:its|the) name|(?:bit|bitten|burned|burnt) us|(?:beware|careful) (?:of|with|about|that)"),
 )
-REMEMBER = _any(
-    _LEAD
-    + r"(?:remember|keep in mind|bear in mind|note|fyi|for the record|for (?:later|next time)|(?:a )?note (?:for|to) (?:later|self|you|yourself|the future)|just so you know|so you know|"
+REMEMBER = Mark(
+    r"^(?:remember|keep in mind|bear in mind|note|fyi|for the record|for (?:later|next time)|(?:a )?note (?:for|to) (?:later|self|you|yourself|the future)|just so you know|so you know|"
     r"for your information|do remember)\b[\s,:–—-]*(?:that\b|for later\b|for next time\b)?[\s,:–—-]*\S",
     r"\b(?:please )?remember (?:that|this:)\s*\S",
     r"\bdon't forget that\b|\bremember for (?:later|next time|the future)\b",
 )
-NOT_REMEMBER = _any(
+NOT_REMEMBER = Mark(
     r"\b(?:i|you|we|they|he|she|can't|don't|do you|if i) remember\b(?! that)",
     _words("remember (?:when|how|me|the time|last)|notes? (?:down|app|field|column|table|page|in)|for later (?:use|processing)"),
 )
@@ -255,21 +263,20 @@ _UNIT = (
 _PERIOD = (
     "second|minute|hour|day|night|week|month|quarter|year|morning|evening|monday|tuesday|wednesday|thursday|friday|saturday|sunday|request|update|user|use|file"
 )
-QUANTITY = _any(
+QUANTITY = Mark(
     rf"(?<![\w.,])\d[\d.,_]{{0,20}}\s?(?:{_UNIT})",
     r"\b(?:port|qos|version|level|priority|ratio|limit|timeout|ttl|size|step|every|after|below|above|under|over|within|least|most|than|to|be|=|is|between|from)\s+\d[\d.,:]{0,20}\b",
     rf"\b(?:once|twice|every|each|per|a) (?:{_PERIOD})\b",
 )
-NORM = _any(
+NORM = Mark(
     _words(
         "must|shall|should|have to|has to|had to|needs? to be|need to|only|never|always|by default|default|instead|at (?:most|least)|no more than|up to|may not|unless|except|as long as",
         "not (?:above|below|before|after|more|less|later|by|in|on|the)|but not|nothing|nobody|may|keeps?|kept|stays?|expires?|counts? as|allowed|required?|forever|without|one per|per \\w+|until|then",
         "no \\w+ please",
     )
 )
-CHOICE = _any(
-    _LEAD
-    + r"(?:we |i )?(?:use|take|pick|choose|switch to|do it with|go|put|store|keep|set|raise|lower|make it|call|name|drop|allow|cut|replace|swap|cap|limit|send|round|pin|deduplicate|"
+CHOICE = Mark(
+    r"^(?:we |i )?(?:use|take|pick|choose|switch to|do it with|go|put|store|keep|set|raise|lower|make it|call|name|drop|allow|cut|replace|swap|cap|limit|send|round|pin|deduplicate|"
     r"reject|accept|hash|sign|encrypt|park|return|hold|wait|retry|serve|listen|bind|mount|mark|prefix|treat|map|split|sort|group|cache|deny|block|log|write|ignore|skip|let)\b",
     r"^\W*[\w.+#-]+(?: \w+)? then\b",
     r"\b(?:we|they) (?:follow|use|need|want|run|keep|go|switch|take|store|only|allow|support)\b",
@@ -278,27 +285,26 @@ CHOICE = _any(
     r"\b(?:name|flag|value|header|key|bucket|port|magic|cursor|format|unit|units|colour|color|field|path|prefix|topic|table|folder|queue|branch|region|version)\b(?: \w+){0,3} (?:is|are|=)\b",
     r"^\W*\w+(?: \w+){0,3}:\s",
 )
-FIRM = _any(
+FIRM = Mark(
     _words(
         "must|shall|has to|have to|never|always|only|by default|at most|at least|may not|forbidden|from now on|everywhere|throughout|in every|for every|for each"
     ),
-    _LEAD
-    + r"(?:every|each|all|any|no|new|both)\s(?:\w+\s){1,5}?(?:is|are|has|have|gets?|goes|go|needs?|lives?|live|carry|carries|starts?|ends?|comes?|should|may|can|belongs?|takes?|stays?|"
+    r"^(?:every|each|all|any|no|new|both)\s(?:\w+\s){1,5}?(?:is|are|has|have|gets?|goes|go|needs?|lives?|live|carry|carries|starts?|ends?|comes?|should|may|can|belongs?|takes?|stays?|"
     r"without|in|outside)\b",
 )
-DECLARES = _any(
+DECLARES = Mark(
     _words(
         "is|are|has|have|needs?|belongs? to|owns?|comes? (?:from|in|with|as)|runs? (?:on|in|at|as|with)|sits? (?:in|on|behind)|lives? (?:in|on|at|under)|sends?|speaks?|expects?|delivers?",
         "accepts?|counts?|(?:starts?|ends?) (?:at|in|with)|works? (?:with|on|only)|means?|stands for|goes? (?:to|through|by|into)|listens?|reads?|writes?|gets?|wants?|calls?|refers? to",
         "contains?|lacks?|knows?|stops?|allows?",
     )
 )
-NEGATED = _any(_words("no|not|never|none|nothing|nobody|without|stop|avoid|forbidden|\\w+n't"))
+NEGATED = Mark(_words("no|not|never|none|nothing|nobody|without|stop|avoid|forbidden|\\w+n't"))
 PARTS = re.compile(r"[/:=()<>]+")  # what an address or a path is taken apart at
 
 # ---------------------------------------------------------------- what an agent found out
 
-FINDING = _any(
+FINDING = Mark(
     r"\b(?:the )?(?:root|real|actual|underlying|true) (?:cause|problem|issue|reason|culprit|bug|error)\s*(?:was|is|turned out|:|lies|lay)",
     r"\broot cause\b\s*[:–—-]",
     r"\bthe (?:cause|culprit|reason)(?: of [^.,;]{1,60}| for [^.,;]{1,60})? (?:was|is)\b",
@@ -306,7 +312,7 @@ FINDING = _any(
     r"\b(?:this|that|it) (?:happens|happened|failed|fails|broke|breaks) because\b|\b(?:was|were) (?:failing|broken|slow|killed|rejected|lost) because\b",
     r"\b(?:was|were|is|are) caused by\b|\bcomes? down to\b|\bthe (?:fix|solution) was to\b",
 )
-UNSURE = _any(
+UNSURE = Mark(
     _words(
         "maybe|perhaps|might|may be|could be|likely|probably|possibly|suspect|seems?|appears?|i think|i believe|i guess|not sure|unclear|whether|hypothes\\w+|let me|i'll|i will|let's|need to",
         "to find|to see|should|would",

@@ -91,30 +91,32 @@ def of_agent(prompt: Blocks, answer: Blocks) -> list[str]:
 def errand(prompt: Blocks) -> str:
     """The one sentence of a prompt that asks for a piece of work, or «»."""
     block = [sentence for block in prompt for sentence in block]
-    return block[0] if len(block) == 1 and (marks.ERRAND.search(block[0]) or marks.CHORE.search(block[0])) else ""
+    task = _core(block[0])[1] if len(block) == 1 else ""
+    return block[0] if task and (marks.ERRAND.search(task) or marks.CHORE.search(task)) else ""
 
 
 def mark_of(sentence: str) -> str | None:
     """What marks a sentence of the user's: a key of SAID, «» for a plain statement, None for what is to be left out."""
-    bare = prose.unquoted(sentence)
-    if marks.QUESTION.search(bare) or marks.DOUBT.search(bare) or marks.MOMENT.search(bare) or marks.ASKING.search(bare):
+    core, task = _core(sentence)
+    if marks.QUESTION.search(core) or marks.DOUBT.search(core) or marks.MOMENT.search(core) or marks.ASKING.search(task):
         return None
-    if marks.CORRECTION.search(bare) or (marks.MOVED.search(bare) and not marks.ERRAND.search(bare)):
+    errand = marks.ERRAND.search(task)
+    if marks.CORRECTION.search(core) or (marks.MOVED.search(core) and not errand):
         return "correction"
-    if marks.PREFERENCE.search(bare) and not marks.NOT_A_PREFERENCE.search(bare):
+    if marks.PREFERENCE.search(core) and not marks.NOT_A_PREFERENCE.search(core):
         return "preference"
-    if marks.GOTCHA.search(bare):
+    if marks.GOTCHA.search(core):
         return "gotcha"
-    rule = marks.ALWAYS.search(bare) or marks.NEVER.search(bare) or marks.FROM_NOW.search(bare) or marks.RULE.search(bare)
-    if rule and not marks.NOT_A_RULE.search(bare):
+    rule = marks.ALWAYS.search(core) or marks.NEVER.search(core) or marks.FROM_NOW.search(core) or marks.RULE.search(core)
+    if rule and not marks.NOT_A_RULE.search(core):
         return "convention"
-    if marks.REMEMBER.search(bare) and not marks.NOT_REMEMBER.search(bare):
+    if marks.REMEMBER.search(core) and not marks.NOT_REMEMBER.search(core):
         return "fact"
-    if marks.DECISION.search(bare) and not marks.NOT_A_DECISION.search(bare):
+    if marks.DECISION.search(core) and not marks.NOT_A_DECISION.search(core):
         return "decision"
-    if wrong_and_right(sentence)[1] and not any(pattern.search(bare) for pattern in (marks.FAULT, marks.TOLD, marks.NARRATED, marks.ERRAND)):
-        return "" if marks.CHORE.search(bare) and not marks.FIRM.search(bare) else "contrast"
-    return None if marks.ERRAND.search(bare) else ""
+    if wrong_and_right(sentence)[1] and not errand and not any(pattern.search(core) for pattern in (marks.FAULT, marks.TOLD, marks.NARRATED)):
+        return "" if marks.CHORE.search(task) and not marks.FIRM.search(core) else "contrast"
+    return None if errand else ""
 
 
 def wrong_and_right(sentence: str) -> tuple[str, str]:
@@ -155,7 +157,7 @@ def _numbers(text: str) -> set[str]:
 
 
 def _bare(named: str | None) -> str:
-    return marks.AROUND.sub("", (named or "").strip(" \"'`«»“”*_-–—"))
+    return marks.AROUND.compiled.sub("", (named or "").strip(" \"'`«»“”*_-–—"))
 
 
 def _marked(block: Sequence[str], kinds: Sequence[str | None]) -> list[tuple[str, list[str]]]:
@@ -203,34 +205,37 @@ def _unmarked(block: Sequence[str], kinds: Sequence[str | None]) -> list[tuple[s
 
 def _sets(sentence: str) -> bool:
     """Whether a sentence sets a value or a way to do something, rather than reporting or asking for a piece of work."""
-    bare = prose.unquoted(sentence)
-    firm, measured = bool(marks.FIRM.search(bare)), bool(marks.QUANTITY.search(bare))
-    if (
-        marks.NOT_A_RULE.search(bare)
-        or marks.NARRATED.search(bare)
-        or not (firm or prose.names(sentence) or measured)
-        or ((marks.FAULT.search(bare) or marks.TOLD.search(bare)) and not firm)
-    ):
+    core, task = _core(sentence)
+    firm, measured, named = bool(marks.FIRM.search(core)), bool(marks.QUANTITY.search(core)), bool(prose.names(sentence))
+    if not (firm or measured or named) or marks.NOT_A_RULE.search(core) or marks.NARRATED.search(core):
         return False
-    if marks.CHORE.search(bare) and not (firm and prose.names(sentence)) and not (measured and marks.SETTING.search(bare)):
+    if not firm and (marks.FAULT.search(core) or marks.TOLD.search(core)):
         return False
-    return measured or bool(marks.NORM.search(bare) or marks.CHOICE.search(bare))
+    if marks.CHORE.search(task) and not (firm and named) and not (measured and marks.SETTING.search(task)):
+        return False
+    return measured or bool(marks.NORM.search(core) or marks.CHOICE.search(core))
 
 
 def _tells(sentence: str) -> bool:
     """Whether a sentence tells how something is, and is no report of a fault nor of what was done."""
-    bare = prose.unquoted(sentence)
-    if any(pattern.search(bare) for pattern in (marks.FAULT, marks.TOLD, marks.NARRATED, marks.CHORE, marks.NOT_A_RULE)):
+    core, task = _core(sentence)
+    if marks.CHORE.search(task) or any(pattern.search(core) for pattern in (marks.FAULT, marks.TOLD, marks.NARRATED, marks.NOT_A_RULE)):
         return False
-    return bool(marks.DECLARES.search(bare)) and bool(prose.names(sentence))
+    return bool(marks.DECLARES.search(core)) and bool(prose.names(sentence))
+
+
+def _core(sentence: str) -> tuple[str, str]:
+    """A sentence without quotations and without what only leads up to it, and what is asked for in it."""
+    core = marks.LEAD.sub("", prose.unquoted(sentence))
+    return core, marks.PLEASE.sub("", core)
 
 
 def _taken(mark: str, sentences: Sequence[str], told: Sequence[tuple[str, int]]) -> Said | None:
-    text = marks.LEADING.sub("", " ".join(sentences)).strip()
+    text = marks.GREETING.sub("", " ".join(sentences)).strip()
     first = text.split(" ")[0]
     if first.isalpha() and first.islower():
         text = text[:1].upper() + text[1:]
-    needed = 2 if mark == "told" else 0 if mark == "set" and any(marks.FIRM.search(prose.unquoted(sentence)) for sentence in sentences) else 1
+    needed = 2 if mark == "told" else 0 if mark == "set" and any(marks.FIRM.search(_core(sentence)[0]) for sentence in sentences) else 1
     answer, which = _confirming(text, told, needed)
     if mark in ("set", "told"):
         return Said(mark, text, answer, which) if answer else None
@@ -259,7 +264,7 @@ def _values(text: str) -> set[str]:
     """The names and numbers of a text, those of a path or an address in parts too, and what is said of a measure («once a second»)."""
     found = {name.replace(",", "").replace("_", "") for name in prose.names(text)}
     found |= {part for name in found for part in marks.PARTS.split(name) if len(part) > 2}
-    return found | {" ".join(match.group().lower().split()) for match in marks.QUANTITY.finditer(text)}
+    return found | {" ".join(match.group().lower().split()) for match in marks.QUANTITY.compiled.finditer(text)}
 
 
 def _clear(sentence: str) -> bool:
