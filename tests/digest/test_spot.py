@@ -7,6 +7,8 @@ from itertools import count
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tenon.digest import prose, spot, spot_said, verdicts
 from tenon.digest.spot import Candidate
@@ -277,6 +279,18 @@ def test_a_document_full_of_rules_was_not_said() -> None:
 
     assert [] == said(rules)
     assert 8 == len(said(rules.rsplit("\n", 1)[0]))
+
+
+WORDS = st.sampled_from("we never always decided use not instead of X Y_1 «q» `c` 48 MiB it that . , : ? → \n - > ``` é 日本".split(" "))
+
+
+@given(st.lists(WORDS | st.text(max_size=8), max_size=60).map(" ".join), st.lists(WORDS | st.text(max_size=8), max_size=60).map(" ".join))
+def test_whatever_is_said_only_words_of_it_come_out(prompt: str, answer: str) -> None:
+    """No text breaks it, none of what it takes is longer than a memory that is shown whole, and all of it was said."""
+    for each in said(prompt, answer):
+        assert each.text == each.own + (spot_said.ARROW + each.text[len(each.own) + 3 :] if each.answer == 0 else "")
+        assert len(each.own) <= spot_said.LONGEST + 100
+        assert set(each.own.lower().replace("*", "").split()) <= set(prompt.lower().replace("*", " ").split()) | set(prompt.lower().replace("*", "").split())
 
 
 @pytest.mark.parametrize(

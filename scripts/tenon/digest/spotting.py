@@ -8,6 +8,7 @@ the user wrote it.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
@@ -143,7 +144,8 @@ class _Run:
         except TenonError:
             return False
         if candidate.said is not None and new:
-            Correcting(self.store, self.home, memories.get(self.store, ref), candidate.said).apply()
+            with suppress(TenonError):
+                Correcting(self.store, self.home, memories.get(self.store, ref), candidate.said).apply()
         return new
 
     def _write(self, kind: str, text: str, candidate: Candidate) -> tuple[str, bool]:
