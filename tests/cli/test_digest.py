@@ -48,7 +48,7 @@ def test_a_digest_is_shown_in_words_and_can_be_undone(tenon: Tenon, api: Message
     report = digest(tenon)
     assert (2, 0, 2, 2, 0, "") == tuple(report[name] for name in ("applied", "failed", "requests", "memories_written", "waiting_tokens", "why"))
     first, second = report["digests"]
-    assert ["reflection", "consolidation"] == [one["phase"] for one in tenon.ok("digest", "log", "--json").records]
+    assert ["reflection", "consolidation", "spotting"] == [one["phase"] for one in tenon.ok("digest", "log", "--json").records]
     shown = tenon.ok("digest", "show", str(first)).out
     assert "+ m" in shown
     assert "«Invoices are kept for eleven years.» (from t1)" in shown

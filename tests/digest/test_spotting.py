@@ -10,10 +10,11 @@ import pytest
 
 from hooks import close, turn
 from tenon.base import faults, paths
-from tenon.digest import capture, importing, spot, spotting
-from tenon.store import db, edges, episodes, exchanges, forget, memories, places, spotted
+from tenon.digest import capture, importing, spot, spotting, undoing
+from tenon.store import db, digests, edges, episodes, exchanges, forget, memories, places, spotted
 from tenon.store.db import Store
 from tenon.store.memories import Memory
+from tests.digest.minds import Mind
 from tests.fakes.transcripts import Transcript
 
 NOW = 2_000_000_000.0
@@ -436,3 +437,23 @@ def test_an_import_looks_through_what_it_brought(store: Store, say: Say, tmp_pat
 
     assert [("superseded", first), ("live", second)] == [(memory.status, memory.created) for memory in all_of(store)]
     assert DAY_S == second - first
+
+
+def test_what_plain_code_did_is_in_the_log_and_can_be_undone(store: Store) -> None:
+    """A correction closes what it names; undone, that holds again and the correction is not spotted anew."""
+    mind = Mind(store)
+    old = mind.write("Orders are stored in MongoDB.")
+    mind.say("No, not MongoDB: the orders are stored in PostgreSQL.")
+    mind.say("Noted, PostgreSQL it is.", role="assistant")
+    spotting.catch_up(store, now=mind.at, budget_s=30)
+    (done,) = digests.newest(store, 9)
+
+    assert ("spotting", "applied", "code", {"remember": 1, "supersede": 1}) == (done.phase, done.state, done.runner, digests.counts(store, done.id))
+    assert "superseded" == mind.memory(old).status
+    undoing.undo(store, done.id, mind.at)
+    assert ["Orders are stored in MongoDB."] == mind.live()
+    store.execute("DELETE FROM spotted")
+    spotting.catch_up(store, now=mind.at, budget_s=30)
+    assert ["Orders are stored in MongoDB."] == mind.live()
+    assert 1 == len(digests.newest(store, 9))
+    assert (0.0, 0) == digests.streak(store)

@@ -8,7 +8,7 @@ from tenon.base.errors import TenonError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 
@@ -91,3 +91,13 @@ def make_private(folder: str) -> None:
 
 def _real(folder: str) -> str:
     return os.path.normcase(os.path.realpath(os.path.expanduser(folder)))
+
+
+def relative(path: str, roots: Sequence[str]) -> str:
+    """The path below the first of the roots that holds it, with slashes; as it is when none does."""
+    here = path.replace("\\", "/")
+    for root in roots:
+        base = root.replace("\\", "/").rstrip("/") + "/"
+        if len(base) > 1 and here.startswith(base):
+            return here[len(base) :]
+    return here

@@ -21,9 +21,20 @@ DEEDS = {
     "remember": ("memory written", "memories written"), "supersede": ("memory closed", "memories closed"), "reinforce": ("reinforced", "reinforced"),
     "link": ("link", "links"), "associate": ("association", "associations"), "gist": ("gist", "gists"), "session": ("session summed up", "sessions summed up"),
     "hold": ("statement held", "statements held"), "revise": ("statement revised", "statements revised"), "let go": ("statement let go", "statements let go"),
-    "refused": ("refused", "refused"),
+    "promote": ("made long-term", "made long-term"), "refused": ("refused", "refused"),
 }  # fmt: skip
-SIGNS = {"remember": "+", "hold": "+", "supersede": "-", "let go": "-", "revise": "~", "reinforce": "^", "link": "=", "associate": "=", "refused": "!"}
+SIGNS = {
+    "remember": "+",
+    "hold": "+",
+    "supersede": "-",
+    "let go": "-",
+    "revise": "~",
+    "reinforce": "^",
+    "promote": "^",
+    "link": "=",
+    "associate": "=",
+    "refused": "!",
+}
 
 
 def run(options: argparse.Namespace, out: Out) -> int:
@@ -79,7 +90,7 @@ def line(store: Store, one: Digest) -> str:
     cost = spending.of_digest(store, one.id)
     spent = f" · {cost.tokens:,} tokens" if cost.tokens else ""
     where = places.key(store, one.repository) if one.repository is not None else "the agent"
-    return f"{one.id:>4}  {context.date(one.at)}  {one.state:8} {one.phase:13} {one.turns:>4} turns · {where} · {one.runner}/{one.model}{spent}\n      {told}"
+    return f"{one.id:>4}  {context.date(one.at)}  {one.state:8} {one.phase:13} {one.turns:>4} turns · {where} · {one.runner}{'/' + one.model if one.model else ''}{spent}\n      {told}"
 
 
 def fields(store: Store, one: Digest) -> dict[str, Any]:
@@ -121,6 +132,8 @@ def said(store: Store, step: Step) -> str:
         return _revised(store, memory, int(step.undo.get("revision", 0)))
     if step.deed == "reinforce":
         return f"{_named(memory)}, proved right once more"
+    if step.deed == "promote":
+        return f"{_named(memory)}, long-term from then on"
     if step.deed in ("link", "associate"):
         return f"{'linked' if step.deed == 'link' else 'associated'}: {_named(memory)} and {_named(other)}"
     if step.deed == "gist":

@@ -54,7 +54,7 @@ class Meter:
 def look(store: Store, chosen: Settings, now: float) -> Meter:
     """How it stands in an open store."""
     runner = chosen.text("digest.runner")
-    last = next(iter(digests.newest(store, 1)), None)
+    last = digests.newest_by_model(store)
     _, failures = digests.streak(store)
     return Meter(
         chosen.flag("digest.auto"), chosen.flag("recall.rerank"), runner, chosen.text("digest.ollama_model" if runner == "ollama" else "digest.model"),

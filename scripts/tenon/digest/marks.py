@@ -119,6 +119,8 @@ WRONG_AND_RIGHT = tuple(
         rf"(?:^\W*|[:;,]\s){_RIGHT}\s+instead of\s+(?:the )?{_WRONG}",
         rf"\b{_DO}\s+(?:the |a )?{_RIGHT},?\s+(?:and )?(?:not|never)\s+{_AT}{_WRONG}",
         rf"\bnot\s+{_AT}{_WRONG},?\s+but\s+(?:rather )?{_AT}{_RIGHT}",
+        rf"\bnot\s+{_AT}{_WRONG}[,;:–—-]\s*(?:it|they|that|this|those)(?:'s|'re| is| are| goes?| lives?| uses?)\s+(?:now |stored |kept ){{0,2}}{_AT}{_RIGHT}",
+        rf"^\W*(?:no,? )?not\s+{_AT}{_WRONG}[,;:–—-]\s*(?:the |our |all |we )?(?:\w+ ){{1,4}}?(?:is|are|goes?|lives?|runs?|uses?)\s+(?:now |stored |kept |called ){{0,2}}{_AT}{_RIGHT}",
         rf"^\W*(?:no,? )?not\s+{_AT}{_WRONG}[,;:–—-]\s*(?:use |it's |it is |but )?{_RIGHT}",
         rf"\b(?:moved?|moving|migrat\w+|switch\w*|chang\w+|renamed|upgrad\w+|went|going)\b(?:\s+\w+){{0,3}}?\s+(?:away )?from\s+{_WRONG}\s+(?:over )?to\s+{_RIGHT}",
         rf"\b(?:replaced?|replacing|swap|swapped)\s+(?:the )?{_WRONG}\s+(?:by|with|for)\s+{_RIGHT}",

@@ -6,6 +6,7 @@ nothing is taken where something from outside the machine was read in the same e
 
 from __future__ import annotations
 
+from tenon.base import paths
 from tenon.base.text import cut
 from tenon.digest import prose, spot_runs, spot_said, verdicts
 
@@ -105,16 +106,6 @@ def edits_of(turn: Turn) -> list[str]:
     return spot_runs.edits_of(turn)
 
 
-def relative(path: str, roots: Sequence[str]) -> str:
-    """The path below the first of the roots that holds it, with slashes; as it is when none does."""
-    here = path.replace("\\", "/")
-    for root in roots:
-        base = root.replace("\\", "/").rstrip("/") + "/"
-        if len(base) > 1 and here.startswith(base):
-            return here[len(base) :]
-    return here
-
-
 def text_of(turn: Turn) -> str:
     """What was said in a turn."""
     return "\n\n".join(str(block.get("text") or "") for block in turn.content if isinstance(block, dict) and block.get("type") == "text")
@@ -205,7 +196,7 @@ def _episodes(exchange: _Exchange, work: Work, by_id: dict[int, Turn], roots: Se
             continue
         told = [(turn, text) for place, turn, blocks in exchange.replies if place > failing.place and (text := _explained(blocks))]
         turns = [*failing.turns, *(edit.turn for edit in edits), *run.turns, *(turn.id for turn, _ in told[:1])]
-        files = list(dict.fromkeys(relative(edit.path, roots) for edit in edits))
+        files = list(dict.fromkeys(paths.relative(edit.path, roots) for edit in edits))
         taken = f"edited {', '.join(files[: spot_runs.FILES])}" + (f" and {len(files) - spot_runs.FILES} more" if len(files) > spot_runs.FILES else "")
         taken += f": {told[0][1]}" if told else ""
         candidate = Candidate("episode", "", "", "assistant", [by_id[number] for number in turns])

@@ -16,7 +16,7 @@ from tenon.base.lean import sqlite
 from tenon.base.repository import identify
 from tenon.base.text import words
 from tenon.digest import prose, spot, spot_said
-from tenon.store import edges, episodes, exchanges, forgotten, memories, places, search, spotted
+from tenon.store import before, digests, edges, episodes, exchanges, forgotten, memories, places, search, spotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tenon.digest.spot import Candidate
     from tenon.digest.spot_said import Said
     from tenon.store.db import Store
+    from tenon.store.digests import Book
     from tenon.store.exchanges import Session, Turn
     from tenon.store.memories import Memory
 
@@ -94,6 +95,7 @@ class _Run:
         self.reached = spotted.reached(store, session.id)
         self.upto = spotted.newest(store, session.id)
         self.roots: tuple[str, ...] = ()
+        self.book = digests.Book(store, phase="spotting", repository=self.home, runner="code", now=now)
 
     def left(self) -> bool:
         """Whether there are turns that were not looked at."""
@@ -127,6 +129,9 @@ class _Run:
             if spotted.reached(self.store, self.session.id) != self.reached:
                 self.upto = 0  # another process is at it
                 return 0
+            self.book = digests.Book(
+                self.store, phase="spotting", repository=self.home, runner="code", now=self.now, turns=len(turns), first=turns[0].id if turns else None
+            )
             count = sum(self._kept(candidate) for candidate in found) + sum(pair.keep(self) for pair in pairs)
             spotted.reach(self.store, self.session.id, reach)
         return count
@@ -143,9 +148,12 @@ class _Run:
             ref, new = self._write(candidate.kind, candidate.text, candidate)
         except TenonError:
             return False
+        memory = memories.get(self.store, ref)
+        if new:
+            self.book.step("remember", memory.id)
         if candidate.said is not None and new:
             with suppress(TenonError):
-                Correcting(self.store, self.home, memories.get(self.store, ref), candidate.said).apply()
+                Correcting(self.store, self.home, memory, candidate.said, self.book).apply()
         return new
 
     def _write(self, kind: str, text: str, candidate: Candidate) -> tuple[str, bool]:
@@ -156,12 +164,15 @@ class _Run:
 
     def _episode(self, candidate: Candidate) -> bool:
         parts = candidate.episode or {}
-        before = spotted.last_memory(self.store)
-        episodes.write(
+        last = spotted.last_memory(self.store)
+        ref, _ = episodes.write(
             self.store, repository=self.home, situation=parts["situation"], action_type="fix", action_taken=parts["action_taken"], expected="success", outcome="success",
             evidence=parts["evidence"], now=min(candidate.at, self.now), turns=candidate.turns, writer="code",
         )  # fmt: skip
-        return spotted.last_memory(self.store) != before
+        if spotted.last_memory(self.store) == last:
+            return False
+        self.book.step("remember", memories.get(self.store, ref).id)
+        return True
 
     def _known(self, candidate: Candidate) -> Memory | None:
         """The memory that says the same already, if there is one."""
@@ -180,17 +191,20 @@ class _Run:
             return
         spotted.bind(self.store, known.id, candidate.turns)
         at = max(min(candidate.at, self.now), known.decayed, known.reinforced)
+        self.book.step("reinforce", known.id, undo=before.strength(known, at))
         memories.reinforce(self.store, known.ref, at, per_day=self.per_day[known.tier])
         said = spotted.sessions_of(self.store, known.id, said=True)
         if known.tier == "short" and known.source == "user" and candidate.source == "user" and len(said) >= TO_LAST:
+            self.book.step("promote", known.id)
             memories.promote(self.store, known.ref, f"the user said it in {len(said)} sessions" + (f"; {known.reason}" if known.reason else ""), at)
 
 
 class Correcting:
     """What follows from a new memory: what it corrects is closed or linked, and it is closed itself where a newer one corrects it."""
 
-    def __init__(self, store: Store, repository: int, memory: Memory, said: Said) -> None:
+    def __init__(self, store: Store, repository: int, memory: Memory, said: Said, book: Book) -> None:
         self.store = store
+        self.book = book
         self.repository = repository
         self.scope = places.scope(store, repository)
         self.memory = memory
@@ -214,9 +228,14 @@ class Correcting:
             certain = _is_certain(self.said, old.text)
             if certain and _is_ours(old):
                 memories.supersede(self.store, old.ref, self.memory.ref, self.memory.valid_from)
+                self.book.step("supersede", old.id, self.memory.id)
             elif proposed < PROPOSED and (certain or _tells(self.said, old.text)):
                 kind = "supersedes" if certain else "contradicts"
-                edges.propose(self.store, self.repository, self.memory.ref, old.ref, kind, f"the user said «{self.said.own}»"[:500], self.memory.valid_from)
+                number, fresh = edges.propose_once(
+                    self.store, self.repository, self.memory.ref, old.ref, kind, f"the user said «{self.said.own}»"[:500], self.memory.valid_from
+                )
+                if fresh:
+                    self.book.step("link", self.memory.id, old.id, undo={"edge": number})
                 proposed += 1
 
     def _newer(self) -> None:
@@ -231,6 +250,7 @@ class Correcting:
             said = spot_said.reread(newer.text)
             if said.wrong and _is_meant(said, self.memory.text) and _is_certain(said, self.memory.text):
                 memories.supersede(self.store, self.memory.ref, newer.ref, newer.valid_from)
+                self.book.step("supersede", self.memory.id, newer.id)
                 return
 
 
@@ -257,11 +277,14 @@ class _Pair:
                 ref, _ = memories.write(
                     store, repository=run.home, tier="short", kind="observation", text=text, reason=why, source="tool", turns=self.turns, strength=PAIR, now=at, writer="code"
                 )  # fmt: skip
-                return bool(ref)
+                run.book.step("remember", memories.get(store, ref).id)
+                return True
             if known.status == "superseded" or known.text == text or _sessions_in(known.text) >= self.sessions:
                 return False
             at = max(at, known.decayed, known.reinforced)
-            memories.revise(store, known.ref, text, "they were edited together again", at)
+            run.book.step("revise", known.id, undo={"revision": known.revision})
+            known = memories.revise(store, known.ref, text, "they were edited together again", at)
+            run.book.step("reinforce", known.id, undo=before.strength(known, at))
             memories.reinforce(store, known.ref, at, per_day=run.per_day[known.tier])
             spotted.bind(store, known.id, self.turns)
         except TenonError:
@@ -295,7 +318,7 @@ class _Pairs:
         return sorted(pairs, key=lambda pair: (-pair.sessions, pair.text))[:PAIRS]
 
     def _path(self, path: str) -> str:
-        return spot.relative(path, self.run.roots)
+        return paths.relative(path, self.run.roots)
 
     def _sessions(self, path: str) -> dict[int, Turn]:
         """The sessions in which the file was edited, each with a call that did it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from tenon.base import paths
 from tenon.base.repository import identify
 from tenon.base.text import cut
 from tenon.store import exchanges, passages, summaries
@@ -114,7 +115,7 @@ def _called(seen: _Seen, block: dict[str, Any], roots: Sequence[str]) -> None:
     path = given.get(EDITS.get(name, ""))
     if isinstance(path, str) and path:
         # Counted when it worked; a refused edit touched nothing.
-        seen.open[call] = "file " + _relative(path, roots)
+        seen.open[call] = "file " + paths.relative(path, roots)
     elif name in ("Bash", "PowerShell") and isinstance(given.get("command"), str):
         seen.open[call] = "run " + given["command"].strip()
 
@@ -159,15 +160,6 @@ def _verdict(output: str) -> str:
         if _VERDICT.search(line.strip()):
             return cut(line.strip().strip("= "), 90)
     return ""
-
-
-def _relative(path: str, roots: Sequence[str]) -> str:
-    here = path.replace("\\", "/")
-    for root in roots:
-        base = root.replace("\\", "/").rstrip("/") + "/"
-        if len(base) > 1 and here.startswith(base):
-            return here[len(base) :]
-    return here
 
 
 def _written(seen: _Seen, session: Session, reason: str = "") -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tenon.store.db import Store
 
-PHASES = ("session", "consolidation", "reflection")
+PHASES = ("spotting", "session", "consolidation", "reflection")
 COLUMNS = "id, at, ended, phase, repository, runner, model, state, why, turns, tokens, first"
 ADD = "INSERT INTO digest (at, phase, repository, runner, model, state, turns, tokens, first) VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?)"
 END = "UPDATE digest SET state = ?, why = ?, ended = ? WHERE id = ?"
@@ -35,15 +35,24 @@ FAILED_SINCE = (
 )
 READ_BY = "SELECT r.digest, r.undo FROM step r WHERE r.deed = 'read' AND EXISTS (SELECT 1 FROM step l WHERE l.digest = r.digest AND l.deed = 'link')"
 LINKS = "SELECT undo FROM step WHERE digest = ? AND deed = 'link'"
+_STEPS = "FROM step s JOIN digest d ON d.id = s.digest WHERE"
+UNDONE_WRITING = f"SELECT s.deed, s.undo {_STEPS} (d.state = 'undone' OR d.id = ?) AND s.memory = ? AND s.deed IN ('remember', 'hold', 'revise')"
+UNDONE_CLOSINGS = f"SELECT s.memory {_STEPS} d.state = 'undone' AND s.other = ? AND s.deed = 'supersede' AND s.memory IS NOT NULL ORDER BY 1"
+SUMMARISED = f"SELECT s.undo {_STEPS} d.state = 'applied' AND s.digest > ? AND s.deed = 'session'"
 MADE_OF = "SELECT memory FROM lineage WHERE turn = ?"
 SUPERSEDED_BY = "SELECT id FROM memory WHERE successor = ? ORDER BY id"
 IS_NOTED = "SELECT 1 FROM step WHERE memory = ? AND deed = 'remember'"
-STREAK = "SELECT coalesce(max(at), 0), count(*) FROM digest WHERE state = 'failed' AND phase <> 'session' AND id > (SELECT coalesce(max(id), 0) FROM digest WHERE state IN ('applied', 'undone'))"
+BY_MODEL = "phase IN ('consolidation', 'reflection')"
+STREAK = (
+    f"SELECT coalesce(max(at), 0), count(*) FROM digest WHERE state = 'failed' AND {BY_MODEL} AND id > "
+    f"(SELECT coalesce(max(id), 0) FROM digest WHERE state IN ('applied', 'undone') AND {BY_MODEL})"
+)
+NEWEST_BY_MODEL = f"SELECT {COLUMNS} FROM digest WHERE {BY_MODEL} ORDER BY id DESC LIMIT 1"
 LAST = f"SELECT {COLUMNS} FROM digest WHERE phase = ? AND state = ? ORDER BY id DESC LIMIT 1"
 
 
 class Digest:
-    """One batch: `phase` is session, consolidation or reflection; `state` running, applied, failed or undone; `first` its first turn."""
+    """One batch, or what plain code spotted in one step: `phase` is one of PHASES; `state` running, applied, failed or undone; `first` its first turn."""
 
     __slots__ = tuple(COLUMNS.split(", "))
 
@@ -115,6 +124,12 @@ def newest(store: Store, limit: int) -> list[Digest]:
     return [Digest(row) for row in store.rows(NEWEST, (limit,))]
 
 
+def newest_by_model(store: Store) -> Digest | None:
+    """The newest digest for which a model was asked, or None."""
+    row = store.one(NEWEST_BY_MODEL)
+    return Digest(row) if row else None
+
+
 def last(store: Store, phase: str, state: str) -> Digest | None:
     """The newest digest of that phase that ended so, or None."""
     row = store.one(LAST, (phase, state))
@@ -160,6 +175,22 @@ def made_of(store: Store, turns: Sequence[int]) -> dict[int, list[int]]:
     return {turn: rows for turn, rows in found.items() if rows}
 
 
+def undone_revisions(store: Store, memory: int, undoing: int = 0) -> set[int]:
+    """Those revisions of the memory in that row that a digest made which was undone, or is now: 1 is what was written at first."""
+    made = store.rows(UNDONE_WRITING, (undoing, memory))
+    return {1 + (int(undo.get("revision", 0)) if deed == "revise" and isinstance(undo := parse(str(stored)), dict) else 0) for deed, stored in made}
+
+
+def undone_closings(store: Store, successor: int) -> list[int]:
+    """The rows of the memories that digests which were undone had closed in favour of this one."""
+    return [int(row[0]) for row in store.rows(UNDONE_CLOSINGS, (successor,))]
+
+
+def summarised_since(store: Store, number: int, session: int) -> bool:
+    """Whether a later digest, which is applied, has summed up the session."""
+    return any(isinstance(undo := parse(str(stored)), dict) and undo.get("session") == session for (stored,) in store.rows(SUMMARISED, (number,)))
+
+
 def links_from(store: Store, turns: Collection[int]) -> list[int]:
     """The links that digests made which had read one of the turns."""
     found: list[int] = []
@@ -184,6 +215,22 @@ def as_read(store: Store, read: Sequence[memories.Memory]) -> dict[str, memories
     if None in now:
         raise TenonError("something that it read was forgotten meanwhile")
     return {memory.ref: memory for memory, before in zip(now, read) if memory is not None and memory.text == before.text}
+
+
+class Book:
+    """The steps of what is done without a request: a digest that begins with its first step, and is none without one. In the caller's transaction."""
+
+    def __init__(self, store: Store, *, phase: str, repository: int, runner: str, now: float, turns: int = 0, first: int | None = None) -> None:
+        self.store = store
+        self.told = {"phase": phase, "repository": repository, "runner": runner, "now": now, "turns": turns, "first": first}
+        self.number = 0
+
+    def step(self, deed: str, memory: int, other: int | None = None, *, undo: Mapping[str, object] | None = None) -> None:
+        """Notes a step, as `add_step` does."""
+        if not self.number:
+            self.number = begin(self.store, model="", **self.told)  # type: ignore[arg-type]
+            end(self.store, self.number, "applied", float(str(self.told["now"])))
+        add_step(self.store, self.number, deed, memory, other, undo=undo)
 
 
 def named(store: Store, row: int | None) -> memories.Memory | None:

@@ -38,13 +38,13 @@ CREATE TABLE gist (                                  -- an exchange in a sentenc
     digest INTEGER NOT NULL
 );
 
-CREATE TABLE digest (                                -- one batch of one run
+CREATE TABLE digest (                                -- one batch of one run, or what plain code spotted in one step
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     at         REAL NOT NULL,
     ended      REAL,                                 -- NULL: it is at it, or was killed at it
-    phase      TEXT NOT NULL CHECK (phase IN ('session', 'consolidation', 'reflection')),
+    phase      TEXT NOT NULL CHECK (phase IN ('spotting', 'session', 'consolidation', 'reflection')),
     repository INTEGER REFERENCES repository (id),   -- NULL: of the agent
-    runner     TEXT NOT NULL,                        -- claude, api, ollama; session: the model at hand
+    runner     TEXT NOT NULL,                        -- claude, api, ollama; code: no model; session: the model at hand
     model      TEXT NOT NULL,
     state      TEXT NOT NULL CHECK (state IN ('running', 'applied', 'failed', 'undone')),
     why        TEXT NOT NULL DEFAULT '',             -- of a failure: a sentence of ours, never the model's words
