@@ -174,7 +174,7 @@ class Applying:
         self.written.update(turn.id for turn in turns)
 
     def _freshen(self, memory: Memory) -> None:
-        digests.add_step(self.store, self.digest, "reinforce", memory.id, undo=before.strength(memory))
+        digests.add_step(self.store, self.digest, "reinforce", memory.id, undo=before.strength(memory, self.now))
         fresh = memories.reinforce(self.store, memory.ref, self.now, factor=REINFORCED, per_day=self.per_day[memory.tier])
         self.named[memory.ref] = fresh
 
@@ -210,7 +210,7 @@ class Applying:
         if not fresh:
             raise Refused("that link is there, or was rejected")
         if relation != "contradicts":  # that is for the user to decide
-            edges.approve(self.store, self.batch.repository, number, self.now, why="by a digest")
+            edges.approve(self.store, self.batch.repository, number, self.now, why=edges.BY_DIGEST)
         digests.add_step(self.store, self.digest, "link", origin.id, target.id, undo={"edge": number})
 
     def _associate(self, operation: Operation) -> None:
@@ -218,7 +218,7 @@ class Applying:
         if not 2 <= len(found) <= 5:
             raise Refused("two to five memories are associated")
         for one, other in combinations(sorted({memory.id for memory in found}), 2):
-            was = before.association(self.store, one, other)
+            was = before.association(self.store, one, other, self.now)
             associations.strengthen(self.store, [(one, other)], self.now, BY)
             digests.add_step(self.store, self.digest, "associate", one, other, undo=was)
 
