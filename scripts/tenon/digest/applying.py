@@ -10,7 +10,6 @@ from itertools import combinations
 
 from tenon.base.errors import TenonError
 from tenon.base.text import cut, words
-from tenon.digest.batch import grounded
 from tenon.digest.general import is_general
 from tenon.digest.operations import GIST, KINDS, REASON, SUMMARY, TEXT
 from tenon.store import associations, before, closed, digests, edges, gists, memories, summaries
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 SHARE = 0.1  # of the live memories that one run may close or change
 FEW = 3  # that it may in any case
 NEW_LEAST, NEW_PER = 8, 300  # new memories of one batch: so many, or one for so many tokens
-SAID = 0.4  # share of a memory's words that the user's turns must have for it to count as said by the user
+SAID = 0.34  # share of a memory's content words that the user's turns must have for it to count as said by the user, or the merged ones for theirs
 TOLD = 0.5  # share of its numbers that the record must have
 BY = 0.4  # what an association gains when a digest names it
 REINFORCED = 1.1
@@ -121,7 +120,7 @@ class Applying:
         turns = sorted({turn for memory in old for turn in memories.lineage(self.store, memory)})
         tier = "long" if all(memory.tier == "long" for memory in old) else "short"
         text = kept(operation.text("text"), "text", 2 * TEXT)
-        if grounded_in(text, [memory.text for memory in old]) < SAID:
+        if closed.share(text, [memory.text for memory in old]) < SAID:
             raise Refused("the joined text does not say what the memories say")
         new = self._write(text, operation, kind=old[0].kind, source=source, turns=turns, tier=tier, agent_wide=old[0].repository is None)
         for memory in old:
@@ -188,7 +187,7 @@ class Applying:
         if memory.writer == "user" or (memory.source == "user" and not memory.writer):
             raise Refused("the user wrote or confirmed it")
         if self.allowance.changes < changes:
-            raise Refused("one run changes no more of what is known")
+            raise Refused("a run changes a tenth of what is known at most, and this one has")
         if memory.kind in ("episode", "procedure", "failure_signature", "identity", "relationship"):
             raise Refused(f"{memory.kind.replace('_', ' ')} is not changed by a consolidation")
 
@@ -261,7 +260,7 @@ class Applying:
     def _source(self, text: str, turns: Sequence[Turn]) -> str:
         """Who stands behind it: the user where their own words have it, else the least trusted of the turns."""
         said = [turn for turn in turns if self.batch.source(turn) == "user"]
-        if said and grounded(text, said) >= SAID:
+        if said and closed.share(text, [turn.text() for turn in said]) >= SAID:
             return "user"
         least = min((self.batch.source(turn) for turn in turns), key=lambda source: TRUST.index(source) if source in TRUST else 0)
         return "assistant" if least == "user" else least
@@ -272,13 +271,6 @@ class Applying:
         numbers = [word for word in words(text) if not word.isalpha()]
         if numbers and sum(word in self._told for word in numbers) < TOLD * len(numbers):
             raise Refused("it has numbers or names that nobody said")
-
-
-def grounded_in(text: str, others: Sequence[str]) -> float:
-    """The share of a text's words that the others say, 0 to 1."""
-    wanted = {word for word in words(text) if len(word) >= 4 or not word.isalpha()}
-    said = {word for other in others for word in words(other)}
-    return len(wanted & said) / len(wanted) if wanted else 1.0
 
 
 def _ours(error: TenonError) -> str:

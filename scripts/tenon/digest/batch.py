@@ -11,7 +11,7 @@ from tenon.store import exchanges, memories, passages, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from tenon.store.db import Store
     from tenon.store.exchanges import Turn
@@ -174,10 +174,3 @@ def _day(at: float) -> str:
     import time
 
     return time.strftime("%Y-%m-%d", time.gmtime(at))
-
-
-def grounded(text: str, turns: Sequence[Turn]) -> float:
-    """The share of a text's longer words and numbers that the turns say, 0 to 1; 1 for a text without any."""
-    wanted = {word for word in words(text) if len(word) >= 4 or not word.isalpha()}
-    said = {word for turn in turns for word in words(turn.text())}
-    return len(wanted & said) / len(wanted) if wanted else 1.0

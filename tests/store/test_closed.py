@@ -1,0 +1,68 @@
+"""What was superseded or undone is known again in much the same words, and what took its place is not taken for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tenon.store import closed, memories
+from tenon.store.db import Store
+
+NOW = 1_796_200_000.0
+BACKUP = "The warehouse backup runs at two in the night on host gamma-9; Lukas checks it."
+PORT = "The staging database of the billing service runs on PostgreSQL 14."
+
+
+def wrote(store: Store, repository: int, text: str) -> str:
+    """The id of a memory with that text."""
+    return memories.write(store, repository=repository, tier="short", kind="fact", text=text, now=NOW)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "like"),
+    [
+        (BACKUP, True),
+        ("Each night at two the backup of the warehouse is made on gamma-9 and checked by Lukas.", True),
+        ("Host gamma-9 makes the nightly warehouse backup; Lukas checks it at two.", True),
+        ("The warehouse backup runs at three in the night on host gamma-7; Lukas checks it.", False),
+        ("Lukas checks the invoices of the warehouse.", False),
+        ("The backup is encrypted.", False),
+        ("It runs.", False),
+    ],
+)
+def test_what_was_undone_is_known_in_other_forms_of_its_words(store: Store, repository: int, text: str, like: bool) -> None:
+    """Other numbers, or other things said of the same, are another matter."""
+    memories.close(store, wrote(store, repository, BACKUP), NOW)
+
+    assert like == closed.is_like(store, repository, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "like"),
+    [
+        (PORT, True),
+        ("The billing service's staging database is PostgreSQL 14.", True),
+        ("The staging database of the billing service runs on PostgreSQL 16.", False),
+        ("The billing service's staging database has PostgreSQL 16 now.", False),
+        ("The staging database of the search service runs on SQLite.", False),
+    ],
+)
+def test_what_was_superseded_is_told_from_what_took_its_place(store: Store, repository: int, text: str, like: bool) -> None:
+    """By whichever it has more words of."""
+    new = wrote(store, repository, PORT.replace("14", "16"))
+    memories.supersede(store, wrote(store, repository, PORT), new, NOW)
+
+    assert like == closed.is_like(store, repository, text)
+
+
+def test_short_words_count(store: Store, repository: int) -> None:
+    """«The lamp is red» closed says nothing of a lamp that is old."""
+    memories.close(store, wrote(store, repository, "The lamp is red."), NOW)
+
+    assert [True, False, False] == [closed.is_like(store, repository, text) for text in ("A lamp, red.", "The lamp is old.", "The vault is red.")]
+
+
+def test_another_repositorys_closed_memories_keep_nothing_from_this_one(store: Store, repository: int, other: int) -> None:
+    """But what is to hold everywhere is held against all."""
+    memories.close(store, wrote(store, other, BACKUP), NOW)
+
+    assert [False, True, True] == [closed.is_like(store, where, BACKUP) for where in (repository, other, None)]
