@@ -17,7 +17,7 @@ from tenon.base.text import cut
 from tenon.cli.out import shown
 from tenon.digest import summary
 from tenon.recall import cue as cues
-from tenon.recall import injection
+from tenon.recall import injection, offer
 from tenon.recall.recall import recall
 from tenon.store import db, exchanges, forget, journal, memories, places
 from tenon.world import embedding
@@ -72,7 +72,7 @@ def _recall(store: Store, event: dict[str, Any], cue: str, chosen: Settings) -> 
         ranking=chosen.text("recall.ranking"), meaning=embedding.for_query(store, cues.ends(cue), chosen),
     )  # fmt: skip
     far = found.only_nearest(chosen.number("recall.floor"))
-    lines = [injection.said_line(hit.candidate, hit.words) if hit.candidate.tier == "archive" else injection.memory_line(hit.candidate) for hit in found.hits]
+    lines = offer.worded(store, found.hits)
     heading = injection.NEAREST if far else ""
     text, placed = injection.fenced([(heading, lines)], int(chosen.number("inject.max_chars")))
     told = [(hit.candidate.ref, hit.score, hit.parts.values()) for hit in found.hits]

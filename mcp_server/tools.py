@@ -13,7 +13,7 @@ from tenon.base.text import cut
 from tenon.digest import session
 from tenon.recall import injection
 from tenon.recall.recall import SPOKEN, described, recall
-from tenon.store import db, edges, episodes, exchanges, fading, forget, gists, journal, memories, places, procedures, tasks
+from tenon.store import db, edges, episodes, exchanges, fading, forget, gists, journal, memories, nearby, places, procedures, tasks
 from tenon.world import embedding
 
 TYPE_CHECKING = False
@@ -92,9 +92,7 @@ def _recall(here: Place, given: dict[str, Any]) -> dict[str, Any]:
         for hit, told in zip(found.hits, hits):
             if hit.candidate.tier != "archive":
                 told["edges"] = _edges(here, hit.candidate.rowid, int(given.get("edge_depth", 1)))
-    result: dict[str, Any] = {"hits": hits, "count": len(hits)}
-    if far:
-        result["note"] = injection.NEAREST
+    result: dict[str, Any] = {"hits": hits, "count": len(hits), **({"note": injection.NEAREST} if far else {})}
     if not hits:
         more = "" if given.get("archive") else "With archive true, what was said in earlier sessions is searched too."
         result["note"] = f"Nothing is known about that. {more}"
@@ -108,9 +106,8 @@ def _by_id(here: Place, ref: str, given: dict[str, Any]) -> dict[str, Any]:
     told = _memory(found)
     if found.status == "superseded" and found.successor:
         told["superseded_by"] = memories.by_id(here.store, found.successor).ref
-    told["history"] = memories.history(here.store, found)
-    told["turns"] = [f"t{number}" for number in memories.lineage(here.store, found)]
-    told["edges"] = _edges(here, found.id, 1)
+    turns = [f"t{number}" for number in memories.lineage(here.store, found)]
+    told.update(history=memories.history(here.store, found), turns=turns, edges=_edges(here, found.id, 1))
     return {"hits": [told], "count": 1}
 
 
@@ -118,6 +115,8 @@ def _hit(here: Place, hit: Hit) -> dict[str, Any]:
     told = described(hit)
     if hit.candidate.tier == "archive":
         told["content"] = injection.excerpt(hit.candidate.text, hit.words, 1000)
+        for ref, text in nearby.since(here.store, [hit.candidate.ref, hit.candidate.other_ref]).values():
+            told["no_longer_so_since"] = {"id": ref, "content": cut(text, 300)}
         if hit.candidate.other_text:
             told["answered_by" if hit.candidate.kind == "prompt" else "answers"] = {
                 "id": hit.candidate.other_ref,

@@ -87,8 +87,8 @@ def test_a_dry_run_changes_nothing_and_asks_nobody(tenon: Tenon, api: MessagesAp
     done = tenon.ok("digest", "--dry-run", "--runner", "api")
 
     assert "2 turns, about " in done.out
-    assert "1 request to haiku, some " in done.out
-    assert "at list price" in done.out
+    assert "2 requests to haiku, some " in done.out
+    assert "under a cent at list price" in done.out
     assert "Nobody was asked, nothing was changed" in done.err
     assert (before, []) == (path.read_bytes(), api.requests)
 
@@ -120,7 +120,7 @@ def test_a_failed_digest_ends_with_1_says_why_and_leaves_everything_waiting(teno
 
 def test_nothing_runs_in_the_background_until_the_user_agrees(tenon: Tenon, api: MessagesApi) -> None:
     """`auto on` says what it costs and asks; without a terminal it wants --yes; `off` ends it."""
-    tenon.ok("digest", "background")
+    tenon.ok("digest", "--background")
     assert [] == api.requests
     refused = tenon("digest", "auto", "on")
     assert (1, True) == (refused.code, "say --yes" in refused.err)
@@ -136,6 +136,7 @@ def test_nothing_runs_in_the_background_until_the_user_agrees(tenon: Tenon, api:
 def test_a_turn_can_be_passed_over(tenon: Tenon, api: MessagesApi) -> None:
     """One that no model can answer to."""
     assert "2 turns passed over" in tenon.ok("digest", "skip", "t1", "t2").out
+    assert "No turn of these waits" in tenon.ok("digest", "skip", "t1").out
     digest(tenon)
     assert not [request for request in api.requests if "<transcript>" in request.body["messages"][0]["content"]]
 

@@ -97,7 +97,7 @@ def test_nothing_is_started_unless_the_user_agreed(store: db.Store, repository: 
     assert [] == started
     choose(digest_auto=True)
     digesting.see_to(store, settings.load(), "Stop", "session-1", NOW)
-    assert [["--agent", "default", "digest", "background"]] == [command[-4:] for command in started]
+    assert [["--agent", "default", "digest", "--background"]] == [command[-4:] for command in started]
     exchanges.mark_consolidated(store, range(1, 3), "skipped", NOW)
     say(store, repository, "word " * 3000, "Yes.", at=NOW)
     digesting.see_to(store, settings.load(), "Stop", "session-1", NOW)

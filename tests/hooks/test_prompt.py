@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 
 from tenon.store import db, journal, memories
-from tests.hooks.conftest import say
+from tests.hooks.conftest import Fired, say
 
 NOW = time.time()
 
@@ -212,3 +213,24 @@ def test_a_memory_in_other_words_comes(fire, store, repository):
     ref = remember(store, repository, "auth uses OIDC with refresh rotation")
     remember(store, repository, "The retry budget is seven attempts.")
     assert f"({ref})" in fire("UserPromptSubmit", prompt="how do we log people in").context
+
+
+def test_what_was_said_and_is_no_longer_so_comes_with_what_holds_since(store: db.Store, repository: int, fire: Callable[..., Fired]) -> None:
+    """When a memory that was made of it was superseded; the correction itself is told as it is."""
+    say(store, repository, "Let us keep the orders of the zebra shop in MongoDB.", "Orders of the zebra shop go to MongoDB.", at=NOW - 9000)
+    say(
+        store,
+        repository,
+        "No: orders of the zebra shop are in PostgreSQL.",
+        "Noted, PostgreSQL for the orders of the zebra shop.",
+        at=NOW - 5000,
+        session="later",
+    )
+    old, _ = memories.write(store, repository=repository, tier="short", kind="fact", text="Orders are in MongoDB.", now=NOW - 9000, turns=[1])
+    new, _ = memories.write(store, repository=repository, tier="short", kind="fact", text="Orders are in PostgreSQL.", now=NOW - 5000, turns=[3])
+    memories.supersede(store, old, new, NOW - 5000)
+    text = fire("UserPromptSubmit", prompt="Where do we keep the orders of the zebra shop?").context
+
+    (early,) = [line for line in text.splitlines() if "Let us keep" in line]
+    assert f"no longer so; since then: «Orders are in PostgreSQL.» [{new}]" in early
+    assert all("no longer so" not in line for line in text.splitlines() if line != early)

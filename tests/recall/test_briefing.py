@@ -117,15 +117,15 @@ def test_procedures_episodes_and_failures_have_their_own_way(mind: Mind) -> None
 
 
 def test_the_strongest_and_most_cited_are_chosen(mind: Mind) -> None:
-    """Twenty-four that last and four that are fresh."""
+    """Twenty-four that last and eight that are fresh."""
     strong = [know(mind, f"strong fact {number}", strength=2.0) for number in range(24)]
-    for number in range(5):
+    for number in range(9):
         know(mind, f"plain fact {number}")
         mind.write(f"weak observation {number}", strength=0.5)
     cited = mind.write("cited observation")
     memories.reinforce(mind.store, cited, NOW)
     lines = told(mind)["## What holds here"]
-    assert (28, set(strong)) == (len(lines), {line[-11:-1] for line in lines[:24]})
+    assert (32, set(strong)) == (len(lines), {line[-11:-1] for line in lines[:24]})
     assert cited == lines[24][-11:-1]
 
 
@@ -205,3 +205,17 @@ def test_forty_thousand_characters_a_note_stay_within_the_limit(mind: Mind) -> N
     assert len(text) <= 9500
     assert placed > 20
     assert 1 == text.count("</tenon-memory>")
+
+
+def test_what_two_memories_say_is_told_once_and_the_users_own_words_first(mind: Mind) -> None:
+    """Also where one is agent-wide and one is not; of short-term ones, what the user decided goes before what was noticed."""
+    mind.write("The user's name is Ada and she wants to be called so.", tier="long", reason="she said so", source="user", repository=None)
+    mind.write("Ada is the user's name, and she wants to be called so.", source="user")
+    for number in range(20):
+        mind.write(f"Observation {number} about {'abcdefghijklmnopqrstuvwxyz'[number] * 5}.", now=NOW + number)
+    mind.write("Orders are kept in PostgreSQL.", kind="decision", source="user", now=NOW - 9)
+    lines = told(mind)["## What holds here"]
+
+    assert 1 == sum("Ada" in line for line in lines)
+    assert "PostgreSQL" in lines[1]
+    assert 1 + briefing.FRESH == len(lines)

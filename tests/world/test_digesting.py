@@ -178,13 +178,24 @@ def test_all_agents_share_the_days_cap(mind: Mind) -> None:
 
 def test_a_process_that_is_killed_at_a_request_leaves_its_reservation(mind: Mind) -> None:
     """What it may have taken counts, and its digest is a failed one at the next run."""
+    killed = digesting.Run(mind.store, settings.load(), ask=Model(KeyboardInterrupt()), clock=lambda: NOW)
+    killed.__enter__()
     with pytest.raises(KeyboardInterrupt):
-        run(mind.store, Model(KeyboardInterrupt()))
+        killed.all()
     assert "running" == digests.newest(mind.store, 1)[0].state
     assert 8000 < spending.today(mind.store, NOW).unknown
 
-    run(mind.store, Model(silent))
+    later = NOW + digesting.LEASE_S + 1
+    run(mind.store, Model(silent), now=later)
     assert [("applied", ""), ("failed", digesting.LOST)] == [(one.state, one.why) for one in digests.newest(mind.store, 9)]
+
+
+def test_a_run_that_is_interrupted_says_so_at_once(mind: Mind) -> None:
+    """And lets go of its claim."""
+    with pytest.raises(KeyboardInterrupt):
+        run(mind.store, Model(KeyboardInterrupt()))
+    assert [("failed", digesting.INTERRUPTED)] == [(one.state, one.why) for one in digests.newest(mind.store, 9)]
+    assert 1 == run(mind.store, Model(silent)).applied
 
 
 def test_two_processes_do_not_digest_at_once(mind: Mind) -> None:

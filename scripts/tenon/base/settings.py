@@ -177,7 +177,7 @@ def _cheap(name: str, value: object, held: object) -> str:
     if isinstance(held, bool):
         return "off" if value is True else ""
     if isinstance(held, str):
-        return f"{held!r}, as in settings.json,"
+        return f"{held!r} here"
     return f"at most {held:,}" if isinstance(held, (int, float)) and isinstance(value, (int, float)) and value > held else ""
 
 

@@ -55,6 +55,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
             return 0
         _write(held)
     elif options.value:
+        if options.name == "digest.auto" and _typed(options.name, options.value) is True:
+            raise TenonError("`tenon digest auto on` turns it on: it says what that costs, and asks first")
         _write({**_held(), options.name: _typed(options.name, options.value)})
     found = settings.load()
     for name, (default, meaning) in settings.KNOWN.items():
@@ -65,6 +67,10 @@ def run(options: argparse.Namespace, out: Out) -> int:
     if (options.value or options.unset) and {options.name, options.unset} & AT_START and (daemon.running() is not None or os.path.exists(base_url.path())):
         way = "`tenon proxy on` applies it" if os.path.exists(base_url.path()) else "`tenon stop` ends that one, and the next start takes the new value"
         out.say(f"A proxy that runs keeps what it was started with: {way}.")
+    if options.name == "recall.rerank" and options.value and found.flag("recall.rerank"):
+        out.say(
+            f"Each prompt is followed by a request to {found.text('digest.model')} of some 3,000 tokens, within digest.daily_tokens ({found.number('digest.daily_tokens'):,.0f} a day)."
+        )
     if options.value and found.origin[options.name] != "settings.json":
         out.say(f"{found.origin[options.name]} says otherwise, and goes before settings.json.")
     return 0

@@ -9,12 +9,14 @@ from tenon.base import faults, settings
 from tenon.base.errors import TenonError
 from tenon.cli import config, context, digests
 from tenon.cli.main import reads
-from tenon.digest import due, prices
+from tenon.digest import due, prices, session
 from tenon.store import exchanges, places, pressure, spending
 from tenon.world import digesting, direct, runners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tenon.base.settings import Settings
     from tenon.cli.context import Context
     from tenon.cli.out import Out
@@ -29,8 +31,8 @@ tenon digest auto on            from now on in the background, within the day's 
 tenon digest log                the last digests; `show 7` says what one did, `undo 7` takes it back
 tenon digest skip t1234         have digests pass over a turn
 """
-WHAT = ("run", "auto", "log", "show", "undo", "skip", "background")
-MEANS = """Turned on, Tenon asks a model by itself, through {way}, when a session has ended or much was said (pressure {high:.0%}).
+WHAT = ("run", "auto", "log", "show", "undo", "skip")
+MEANS = """Turned on, Tenon asks a model by itself, through {way}, when a session has ended or much was said (pressure {high:.0%}); less than {least:,} tokens wait for more.
 - What it reads: what you and the agent said, secrets removed, and a line for each tool call. {where}
 - What it costs: at most {cap:,} tokens a day, read and written together{dollars}. {plan}
 - The cap is digest.daily_tokens; what was spent is in `tenon status`. `tenon digest auto off` ends it, `tenon digest undo N` takes a digest back."""
@@ -58,8 +60,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--again", action="store_true", help="with undo: the turns that it read wait for a digest once more")
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="with log: how many")
     parser.add_argument("--yes", action="store_true", help="with auto on: agree without being asked")
+    parser.add_argument("--background", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--select", default="", help=argparse.SUPPRESS)
-    context.arguments(parser)
+    parser.add_argument("--repo", metavar="FOLDER", default="", help="only this repository, by a folder or its key (else all of them)")
     reads(parser)
 
 
@@ -71,7 +74,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
         options.wrong("--dry-run goes with run")
     if options.what == "auto":
         return _auto(options, out)
-    if options.what == "background":
+    if options.background:
         return _background(options)
     if not context.exists(options):
         out.say("Nothing is remembered yet, so nothing waits for a digest.")
@@ -93,14 +96,14 @@ def _run(options: argparse.Namespace, out: Out) -> int:
         raise TenonError(missing)
     with context.writing(options, create=False) as here:
         repository = here.repository if options.repo else None
-        size, count = _waits(here, repository)
+        waits = _waiting(here, repository)
         if not options.json:
-            out.say(f"{count:,} turns wait, about {size:,} tokens" + (f"; {_estimate(size, runner, model)}." if count else "."))
+            out.say(_told(waits, runner, model))
         cap = settings.MOST["digest.daily_tokens"] if options.beyond_cap else None
         with digesting.Run(here.store, chosen, runner=runner, model=model, cap=int(cap) if cap else None, told=str if options.json else out.say) as work:
             report = work.all(repository)
         cost = [spending.of_digest(here.store, number) for number in report.numbers]
-        left, _ = _waits(here, repository)
+        left = sum(size for _, size, _ in _waiting(here, repository))
     tokens = sum(one.tokens for one in cost)
     fields = {
         "applied": report.applied, "failed": report.failed, "requests": report.requests, "tokens": tokens, "memories_written": report.written,
@@ -113,9 +116,10 @@ def _run(options: argparse.Namespace, out: Out) -> int:
             f"{report.applied} of {report.applied + report.failed} digests applied: {context.counted(report.written, 'memory', 'memories')} written, {report.closed} closed; "
             f"{context.counted(report.requests, 'request')}, {tokens:,} tokens. About {left:,} tokens still wait."
         )
-        if report.numbers and report.applied:
-            out.line(f"`tenon digest show {report.numbers[0]}` says what it did; `tenon digest undo {report.numbers[0]}` takes it back.")
-        if report.why:
+        if report.applied:
+            shown = ", ".join(map(str, report.numbers[:5])) + (", …" if len(report.numbers) > 5 else "")
+            out.line(f"`tenon digest show N` says what one did ({shown}), `tenon digest undo N` takes it back.")
+        if report.why and not report.failed:
             out.say(f"Ended early: {report.why}.")
     return 1 if report.failed else 0
 
@@ -123,18 +127,26 @@ def _run(options: argparse.Namespace, out: Out) -> int:
 def _plan(options: argparse.Namespace, out: Out) -> int:
     chosen = settings.load()
     runner, model = _asked(options, chosen)
+    missing = runners.available(runner, chosen)
     with context.reading(options) as here:
-        spent = spending.counted(here.store, here.now)
-        cap = int(chosen.number("digest.daily_tokens"))
-        for number, size, count in exchanges.waiting(here.store):
-            if options.repo and number != here.repository:
-                continue
-            told = {"repository": places.key(here.store, number), "turns": count, "tokens": size}
-            out.record(told) if out.json else out.line(f"{told['repository']}: {count:,} turns, about {size:,} tokens; {_estimate(size, runner, model)}")
-        missing = runners.available(runner, chosen)
+        spent, cap = spending.counted(here.store, here.now), int(chosen.number("digest.daily_tokens"))
+        waits = _waiting(here, here.repository if options.repo else None)
+        for number, size, count in waits:
+            requests, tokens = _estimate([(number, size, count)])
+            told = {
+                "repository": places.key(here.store, number), "turns": count, "tokens": size, "requests": requests, "request_tokens": tokens,
+                "dollars": prices.dollars(model, *prices.split(tokens)), "counted_today": spent, "daily_tokens": cap, "unavailable": missing,
+            }  # fmt: skip
+            if out.json:
+                out.record(told)
+            else:
+                out.line(f"{told['repository']}: {context.counted(count, 'turn')}, about {size:,} tokens")
     if not out.json:
+        out.line(_told(waits, runner, model))
+        beyond = f"; what is left is {max(0, cap - spent):,}, the rest waits for tomorrow (or --beyond-cap)" if _estimate(waits)[1] > cap - spent else ""
         out.say(
-            f"Today {spent:,} of {cap:,} tokens are spent. " + (f"Nobody can be asked now: {missing}." if missing else "Nobody was asked, nothing was changed.")
+            f"Today {spent:,} of {cap:,} tokens are spent or reserved{beyond}. "
+            + (f"Nobody can be asked now: {missing}." if missing else "Nobody was asked, nothing was changed.")
         )
     return 0
 
@@ -153,7 +165,7 @@ def _auto(options: argparse.Namespace, out: Out) -> int:
         out.askable(options.yes)
         out.line(
             MEANS.format(
-                way=WAY[runner].format(model=model), high=pressure.HIGH, where=WHERE[runner], cap=cap, plan=PLAN[runner],
+                way=WAY[runner].format(model=model), high=pressure.HIGH, least=due.SMALLEST, where=WHERE[runner], cap=cap, plan=PLAN[runner],
                 dollars="" if runner == "ollama" else prices.about(model, cap),
             )
         )  # fmt: skip
@@ -166,9 +178,10 @@ def _auto(options: argparse.Namespace, out: Out) -> int:
     found = settings.load()
     if found.flag("digest.auto") != on:
         out.say(f"{found.origin['digest.auto']} says otherwise, and goes before settings.json.")
-    missing = runners.available(found.text("digest.runner"), found) if on else ""
+    runner = found.text("digest.runner")
+    missing = (runners.available(runner, found) or (direct.doubt(found, os.environ) if runner != "ollama" else "")) if on else ""
     if missing:
-        out.say(f"It cannot ask anybody yet: {missing}.")
+        out.say(f"It asks nobody yet: {missing}.")
     return 0
 
 
@@ -177,9 +190,11 @@ def _skip(options: argparse.Namespace, out: Out) -> int:
         options.wrong("say which turns: tenon digest skip t1234")
     with context.writing(options, create=False) as here:
         turns = [exchanges.turn(here.store, ref) for ref in options.rest]
-        count = exchanges.mark_consolidated(here.store, [turn.id for turn in turns], "skipped", here.now)
-        pressure.measure(here.store)
-    out.line(f"{context.counted(count, 'turn')} passed over; what was said in them is still in the archive.")
+        number, count = session.passed_over(here.store, turns, here.now)
+    if not count:
+        out.line("No turn of these waits for a digest.")
+        return 0
+    out.line(f"{context.counted(count, 'turn')} passed over; what was said is still in the archive. `tenon digest undo {number} --again` has it wait again.")
     return 0
 
 
@@ -213,13 +228,25 @@ def _asked(options: argparse.Namespace, chosen: Settings) -> tuple[str, str]:
     return runner, options.model or digesting.model_of(chosen, runner)
 
 
-def _waits(here: Context, repository: int | None) -> tuple[int, int]:
-    found = [(size, count) for number, size, count in exchanges.waiting(here.store) if repository is None or number == repository]
-    return sum(size for size, _ in found), sum(count for _, count in found)
+def _waiting(here: Context, repository: int | None) -> list[tuple[int, int, int]]:
+    """Of each repository that is meant: its number, the tokens that wait and the turns."""
+    return [one for one in exchanges.waiting(here.store) if repository is None or one[0] == repository]
 
 
-def _estimate(size: int, runner: str, model: str) -> str:
-    requests = -(-size // digesting.BATCH)
-    tokens = int(size * 1.2) + requests * digesting.FRAME
-    cost = "" if runner == "ollama" else prices.about(model, tokens)
-    return f"{context.counted(requests, 'request')} to {model}, some {tokens:,} tokens{cost}"
+def _estimate(waits: Sequence[tuple[int, int, int]]) -> tuple[int, int]:
+    """The requests that it takes, one of reflection among them, and about how many tokens those read and write."""
+    requests = sum(-(-size // digesting.BATCH) for _, size, _ in waits)
+    return (requests + 1, int(sum(size for _, size, _ in waits) * 1.3) + (requests + 1) * digesting.FRAME) if requests else (0, 0)
+
+
+def _told(waits: Sequence[tuple[int, int, int]], runner: str, model: str) -> str:
+    """What waits and what it would cost, in a sentence."""
+    count, size = sum(count for _, _, count in waits), sum(size for _, size, _ in waits)
+    if not count:
+        return "Nothing waits for a digest."
+    requests, tokens = _estimate(waits)
+    cost = " (free)" if runner == "ollama" else prices.about(model, tokens)
+    return (
+        f"{context.counted(count, 'turn')} of {context.counted(len(waits), 'repository', 'repositories')} "
+        f"{'wait' if count > 1 else 'waits'}, about {size:,} tokens: {context.counted(requests, 'request')} to {model}, some {tokens:,} tokens{cost}."
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenon.base.text import cut
 from tenon.cli import context
 from tenon.digest import undoing
-from tenon.store import digests, exchanges, memories, places, pressure, spending
+from tenon.store import digests, exchanges, memories, places, pressure, spending, summaries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,14 +83,14 @@ def _log(options: argparse.Namespace, out: Out) -> int:
 def line(store: Store, one: Digest) -> str:
     """A digest in one line."""
     counts = digests.counts(store, one.id)
-    did = ", ".join(f"{count} {DEEDS[deed][count != 1]}" for deed, count in counts.items() if deed in DEEDS)
+    did = ", ".join(f"{counts[deed]} {names[counts[deed] != 1]}" for deed, names in DEEDS.items() if deed in counts)
     told = did or one.why or ("is at it" if one.state == "running" else "nothing to keep")
     if one.state == "failed":
         told = one.why
     cost = spending.of_digest(store, one.id)
     spent = f" · {cost.tokens:,} tokens" if cost.tokens else ""
     where = places.key(store, one.repository) if one.repository is not None else "the agent"
-    return f"{one.id:>4}  {context.date(one.at)}  {one.state:8} {one.phase:13} {one.turns:>4} turns · {where} · {one.runner}{'/' + one.model if one.model else ''}{spent}\n      {told}"
+    return f"{one.id:>4}  {context.date(one.at)}  {one.state:8} {one.phase:13} {context.counted(one.turns, 'turn'):>9} · {where} · {one.runner}{'/' + one.model if one.model else ''}{spent}\n      {told}"
 
 
 def fields(store: Store, one: Digest) -> dict[str, Any]:
@@ -142,7 +142,10 @@ def said(store: Store, step: Step) -> str:
         turn = int(step.undo.get("turn", 0))
         return f"t{turn} in a sentence: «{gists.of(store, turn) or '(gone)'}»"
     if step.deed == "session":
-        return f"a session summed up: {exchanges.session_of(store, int(step.undo.get('session', 0))).name}"
+        number = int(step.undo.get("session", 0))
+        held = summaries.of_session(store, number)
+        text = cut(held.text, 300) if held is not None and held.writer == "digest" else "(replaced since)"
+        return f"session {exchanges.session_of(store, number).name} in a few sentences: «{text}»"
     if step.deed == "read":
         return f"{context.counted(len(step.undo.get('turns', ())), 'turn')} dealt with"
     return ""

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tenon.store.spending import Spent
 
 
+HOW = {"applied": "was applied", "failed": "failed", "undone": "was undone", "running": "began"}
+
+
 @dataclass
 class Meter:
     """What there is to know; `waits` are tokens of late conversation that are no memory yet, `failures` those in a row."""
@@ -74,11 +77,13 @@ def at(path: str, chosen: Settings, now: float) -> Meter | None:
 def lines(meter: Meter) -> list[tuple[str, str]]:
     """Label and text of what `status` says."""
     on = f"on, {meter.runner}/{meter.model}" if meter.auto else "off (`tenon digest auto on` says what it would cost)"
-    last = "" if meter.last is None else f"; last: {meter.last.id} {meter.last.state} {context.ago(meter.now - meter.last.at)}"
+    last = (
+        "" if meter.last is None else f"; the last one, {meter.last.id}, {HOW.get(meter.last.state, meter.last.state)} {context.ago(meter.now - meter.last.at)}"
+    )
     return [
         ("digest", f"in the background {on}{last}"),
         ("spent today", spent(meter)),
-        ("pressure", f"{meter.waits / pressure.CAP:.0%}: about {meter.waits:,} tokens of late conversation are no memory yet"),
+        ("pressure", f"{meter.waits / pressure.CAP:.0%}: about {meter.waits:,} tokens of what was said lately, in all repositories, are no memory yet"),
     ]
 
 
@@ -102,7 +107,7 @@ def findings(meter: Meter | None) -> list[tuple[str, str, str, str]]:
         if meter.failures >= due.GIVEN_UP:
             said += "; the background rests until one succeeds"
         way = "tenon digest (tries again now)"
-        if last.first is not None:
+        if last.first is not None and "model's" in last.why:  # an answer that was none; a runner that fails does so whatever is read
             way += f"; tenon digest skip t{last.first} (has it pass over where it fails)"
         found = [("digest", "warn", said, way)]
     if meter.auto and meter.counted + due.SMALLEST + due.OUTPUT > meter.cap:

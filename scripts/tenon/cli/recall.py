@@ -56,6 +56,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, out: Out) -> int:
     """0, also when nothing fits."""
     cue = " ".join(options.cue).strip()
+    if not options.id and _is_id(cue):
+        options.id = cue
     if not cue and not options.id:
         options.wrong("say what to recall: tenon recall how do we deploy")
     if not context.exists(options):
@@ -164,10 +166,17 @@ def _memory(here: Context, ref: str, out: Out) -> None:
         )
 
 
+def _is_id(cue: str) -> bool:
+    """Whether the cue is the id of a memory or a turn and no word."""
+    return (len(cue) == 10 and cue[0] == "m" and cue.isalnum() and cue.islower() and any(map(str.isdigit, cue))) or (
+        cue[:1] == "t" and cue[1:].isdecimal() and len(cue) < 12
+    )
+
+
 def standing(found: Memory, successor: Memory | None) -> str:
     """The memory's status in words: live, faded, or superseded by which."""
     if found.status == "superseded":
-        return f"superseded by {successor.ref}: «{cut(successor.text, 80)}»" if successor else "superseded by one that was forgotten"
+        return f"superseded by {successor.ref}: «{cut(successor.text, 80)}»" if successor else "closed: it was undone, or what superseded it was forgotten"
     return "faded: too weak to come up by itself; reinforcing brings it back" if found.status == "faded" else found.status
 
 

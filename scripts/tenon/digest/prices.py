@@ -12,7 +12,12 @@ def dollars(model: str, read: int, written: int) -> float | None:
     return None if known is None else (read * known[0] + written * known[1]) / 1e6
 
 
+def split(tokens: int) -> tuple[int, int]:
+    """About how many of a digest's tokens are read, and how many written."""
+    return int(tokens * (1 - WRITTEN)), int(tokens * WRITTEN)
+
+
 def about(model: str, tokens: int) -> str:
     """The price of a digest's tokens in words: « (some $0.32 at list price)», «» where it is not known."""
-    price = dollars(model, int(tokens * (1 - WRITTEN)), int(tokens * WRITTEN))
-    return "" if price is None else f" (some ${price:.2f} at list price)"
+    price = dollars(model, *split(tokens))
+    return "" if price is None else " (under a cent at list price)" if price < 0.01 else f" (some ${price:.2f} at list price)"

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tenon.store.db import Store
+    from tenon.store.exchanges import Turn
 
 
 def done(store: Store, repository: int, written: Sequence[int], skipped: Sequence[int], now: float) -> int:
@@ -39,3 +40,16 @@ def done(store: Store, repository: int, written: Sequence[int], skipped: Sequenc
         digests.end(store, number, "applied", now)
     pressure.measure(store)
     return count
+
+
+def passed_over(store: Store, turns: Sequence[Turn], now: float) -> tuple[int, int]:
+    """The digest that notes it, and how many of the turns waited and were marked as skipped."""
+    with store.transaction():
+        waiting = [turn.id for turn in turns if not exchanges.is_dealt_with(store, turn.id)]
+        if not waiting:
+            return 0, 0
+        book = digests.Book(store, phase="session", repository=turns[0].repository, runner="user", now=now, turns=len(waiting), first=min(waiting))
+        exchanges.mark_consolidated(store, waiting, "skipped", now)
+        book.step("read", None, undo={"turns": waiting})
+    pressure.measure(store)
+    return book.number, len(waiting)

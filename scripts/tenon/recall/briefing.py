@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tenon.base.text import cut
 from tenon.recall import injection
-from tenon.store import identity, memories, summaries, tasks
+from tenon.store import closed, identity, memories, summaries, tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 DURABLE = 24  # long-term memories that are told
 FIRST = ("preference", "decision", "convention", "gotcha", "lesson")  # of equally strong ones these, and then the newer
-FRESH = 4  # short-term ones
+FRESH = 8  # short-term ones, first what the user said of these kinds
+SAME = 0.8  # shared content words of two memories of which one is told
 LOOKED_AT = 400
 STEP_CHARS = 200
 
@@ -96,6 +97,21 @@ def _chosen(known: Sequence[Memory], now: float, per_day: Mapping[str, float]) -
         strength = memory.strength_at(day, per_day[memory.tier]) + 0.1 * min(memory.citations, 5)
         return (-strength, memory.kind not in FIRST, -memory.created, memory.ref)
 
-    durable = sorted((memory for memory in known if memory.tier == "long" and memory.kind != "procedure"), key=weight)[:DURABLE]
-    fresh = sorted((memory for memory in known if memory.tier == "short" and memory.kind not in ("episode", "failure_signature")), key=weight)[:FRESH]
-    return durable + fresh
+    durable = [memory for memory in known if memory.tier == "long" and memory.kind != "procedure"]
+    fresh = [memory for memory in known if memory.tier == "short" and memory.kind not in ("episode", "failure_signature")]
+    told = _apart(sorted(durable, key=weight), [], DURABLE)
+    return told + _apart(sorted(fresh, key=lambda memory: (memory.source != "user" or memory.kind not in FIRST, *weight(memory))), told, FRESH)
+
+
+def _apart(found: Sequence[Memory], told: Sequence[Memory], most: int) -> list[Memory]:
+    """The first so many that do not say what one before them says, or one that is told already."""
+    said = [closed.content(memory.text) for memory in told]
+    kept: list[Memory] = []
+    for memory in found:
+        if len(kept) == most:
+            break
+        own = closed.content(memory.text)
+        if not any(len(own & other) >= SAME * max(1, len(own), len(other)) for other in said):
+            said.append(own)
+            kept.append(memory)
+    return kept

@@ -81,8 +81,11 @@ def remembered(memory: Candidate | Memory, fresh_at: float) -> str:
     return f"- [{' · '.join(marks)}] {cut(memory.text, MEMORY_CHARS)} ({memory.ref})"
 
 
-def said_line(candidate: Candidate, words: Sequence[str]) -> str:
-    """An archived exchange as one item: who said it, when, the passage around the words that matched, the other side, the ids of both."""
+def said_line(candidate: Candidate, words: Sequence[str], since: tuple[str, str] | None = None) -> str:
+    """An archived exchange as one item: who said it, when, the passage around the words that matched, the other side, the ids of both.
+
+    `since` is the id and the text of what holds in the place of something that was said there.
+    """
     said = excerpt(candidate.text, words, SAID_CHARS)
     other = cut(candidate.other_text, ANSWER_CHARS)
     if candidate.kind == "prompt":
@@ -90,7 +93,8 @@ def said_line(candidate: Candidate, words: Sequence[str]) -> str:
     else:
         told = (f"user: «{other}» · " if other else "") + f"assistant: «{said}»"
     ids = [candidate.ref, candidate.other_ref] if candidate.exchange == candidate.ref else [candidate.other_ref, candidate.ref]
-    return f"- [archive · said · {day(candidate.at)}] {told} ({', '.join(filter(None, ids))})"
+    corrected = f" · no longer so; since then: «{cut(since[1], ANSWER_CHARS)}» [{since[0]}]" if since else ""
+    return f"- [archive · said · {day(candidate.at)}] {told}{corrected} ({', '.join(filter(None, ids))})"
 
 
 def names(text: str, ref: str) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tenon.recall import injection
 from tenon.recall.recall import recall
-from tenon.store import journal, places, pressure
+from tenon.store import journal, nearby, places, pressure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tenon.base.settings import Settings
     from tenon.recall.recall import Hit
     from tenon.store.db import Store
@@ -63,7 +65,7 @@ def look(
         ranking=chosen.text("recall.ranking"),
         meaning=meaning,
     )
-    lines = [_line(hit) for hit in found.hits]
+    lines = worded(store, found.hits)
     extra = _selected(store, session, repository, {*seen, *(hit.candidate.exchange for hit in found.hits)}) if chosen.flag("recall.rerank") else []
     text, placed = injection.fenced([("", [*lines, *(line for _, line in extra)])], int(chosen.number("inject.max_chars")))
     level, notice = _pressure(store, session, chosen)
@@ -104,8 +106,13 @@ def _pressure(store: Store, session: str, chosen: Settings) -> tuple[str, str]:
     return level, (WAITS + ASKS[level]).format(tokens=tokens, level=level, share=tokens / pressure.CAP, way=way)
 
 
-def _line(hit: Hit) -> str:
-    candidate = hit.candidate
-    if candidate.tier == "archive":
-        return injection.said_line(candidate, hit.words)
-    return injection.memory_line(candidate)
+def worded(store: Store, hits: Sequence[Hit]) -> list[str]:
+    """Each hit as an item; an exchange in which something was said that is no longer so says what holds since then."""
+    said = [hit.candidate for hit in hits if hit.candidate.tier == "archive"]
+    since = nearby.since(store, [ref for candidate in said for ref in (candidate.ref, candidate.other_ref) if ref]) if said else {}
+    return [
+        injection.said_line(hit.candidate, hit.words, since.get(hit.candidate.ref) or since.get(hit.candidate.other_ref))
+        if hit.candidate.tier == "archive"
+        else injection.memory_line(hit.candidate)
+        for hit in hits
+    ]

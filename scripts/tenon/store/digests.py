@@ -225,7 +225,7 @@ class Book:
         self.told = {"phase": phase, "repository": repository, "runner": runner, "now": now, "turns": turns, "first": first}
         self.number = 0
 
-    def step(self, deed: str, memory: int, other: int | None = None, *, undo: Mapping[str, object] | None = None) -> None:
+    def step(self, deed: str, memory: int | None, other: int | None = None, *, undo: Mapping[str, object] | None = None) -> None:
         """Notes a step, as `add_step` does."""
         if not self.number:
             self.number = begin(self.store, model="", **self.told)  # type: ignore[arg-type]

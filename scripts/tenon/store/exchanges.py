@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse
-from tenon.store import passages, places
+from tenon.store import passages, places, pressure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,14 +26,16 @@ PENDING = (
     "AND t.at >= ? AND NOT EXISTS (SELECT 1 FROM consolidated c WHERE c.turn = t.id) ORDER BY t.id LIMIT ?"
 )
 PENDING_TOKENS = (
-    "SELECT coalesce(sum(t.tokens), 0), count(*) FROM turn t WHERE t.repository IN (%s) AND t.thread = '' AND t.kind IN ('prompt', 'reply') "
+    "SELECT coalesce(sum(" + pressure.LEFT + "), 0), count(*) FROM turn t WHERE t.repository IN (%s) AND t.thread = '' AND t.kind IN ('prompt', 'reply') "
     "AND t.forgotten IS NULL AND NOT EXISTS (SELECT 1 FROM consolidated c WHERE c.turn = t.id)"
 )
 # What was done between two turns of a session, and whether something from outside the machine was read in it before.
 BETWEEN = f"SELECT {COLUMNS} FROM turn t WHERE t.session = ? AND t.thread = '' AND t.kind IN ('call', 'result') AND t.forgotten IS NULL AND t.id > ? AND t.id < ? ORDER BY t.id LIMIT ?"
 OUTSIDE = "SELECT min(id) FROM turn WHERE session = ? AND source = 'outside'"
 WAITING = (
-    "SELECT t.repository, min(t.id), sum(t.tokens), count(*) FROM turn t WHERE t.thread = '' AND t.kind IN ('prompt', 'reply') AND t.forgotten IS NULL "
+    "SELECT t.repository, min(t.id), sum("
+    + pressure.LEFT
+    + "), count(*) FROM turn t WHERE t.thread = '' AND t.kind IN ('prompt', 'reply') AND t.forgotten IS NULL "
     "AND NOT EXISTS (SELECT 1 FROM consolidated c WHERE c.turn = t.id) GROUP BY t.repository ORDER BY 2"
 )
 LAST_SPOKEN = (
@@ -42,6 +44,7 @@ LAST_SPOKEN = (
 READ_TO = "SELECT chars FROM reading WHERE turn = ?"
 SET_READ_TO = "INSERT OR REPLACE INTO reading (turn, chars) VALUES (?, ?)"
 READ_WHOLE = "DELETE FROM reading WHERE turn = ?"
+IS_DONE = "SELECT 1 FROM consolidated WHERE turn = ?"
 UNDONE = "DELETE FROM consolidated WHERE turn = ?"
 DONE = "INSERT OR REPLACE INTO consolidated (turn, how, at) SELECT id, ?, ? FROM turn WHERE id = ?"
 
@@ -178,6 +181,11 @@ def mark_consolidated(store: Store, turns: Sequence[int], how: str, now: float) 
         for number in turns:
             store.execute(READ_WHOLE, (number,))
         return sum(store.execute(DONE, (how, now, number)).rowcount for number in turns)
+
+
+def is_dealt_with(store: Store, turn: int) -> bool:
+    """Whether a digest has dealt with the turn, or it was passed over."""
+    return store.value(IS_DONE, (turn,)) is not None
 
 
 def unmark(store: Store, turns: Sequence[int]) -> int:

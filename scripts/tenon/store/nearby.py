@@ -31,6 +31,15 @@ LINKED = (
 )
 
 
+OUTDATED = (
+    "SELECT l.turn, m.successor FROM lineage l JOIN memory m ON m.id = l.memory WHERE l.turn IN ({turns}) AND m.status = 'superseded' "
+    "AND m.successor IS NOT NULL ORDER BY l.turn, m.id"
+)
+TAKEN_BY = "SELECT ref, text, status, successor FROM memory WHERE id = ?"
+SAYS_BOTH = "SELECT 1 FROM lineage WHERE memory = ? AND turn = ?"  # what was said there is the correction itself
+CHAIN = 8
+
+
 def linked(store: Store, rows: Sequence[int], now: float) -> list[tuple[int, int, float, bool]]:
     """What leads on from these memories, the strongest first: its row, the row at the other end, how strong it is now, and whether it is an approved edge.
 
@@ -65,3 +74,18 @@ def of(store: Store, session: int, turn: int) -> str:
     """The first words of what was said beside a turn of the session, as the index has them."""
     before, after = (store.rows(query, (session, turn, turn)) for query in BESIDE)
     return index.near([index.head(passages.of_stored(content)) for (content,) in (*reversed(before), *after)])
+
+
+def since(store: Store, refs: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Of the turns (t12) from which a memory came that was superseded: the id and the text of the live one that took its place."""
+    turns = [int(ref[1:]) for ref in refs if ref[:1] == "t"]
+    found: dict[str, tuple[str, str]] = {}
+    for turn, row in store.rows(OUTDATED.format(turns=", ".join("?" * len(turns)) or "NULL"), turns):
+        for _ in range(CHAIN):
+            ref, text, status, successor = store.rows(TAKEN_BY, (row,))[0]
+            if status != "superseded" or successor is None:
+                break
+            row = successor
+        if status == "live" and store.value(SAYS_BOTH, (row, turn)) is None:
+            found[f"t{turn}"] = (str(ref), str(text))
+    return found

@@ -16,8 +16,10 @@ CAP = 144_000  # tokens
 MODERATE, HIGH = 0.60, 0.85
 NOTE = "pressure"
 
+# The tokens of a turn that are left to read, where a digest has read a part of it.
+LEFT = "max(0, t.tokens - coalesce((SELECT r.chars / 4 FROM reading r WHERE r.turn = t.id), 0))"
 WAITING = (
-    "SELECT coalesce(sum(t.tokens), 0) FROM turn t WHERE t.repository = r.id AND t.thread = '' AND t.kind IN ('prompt', 'reply') AND t.forgotten IS NULL "
+    f"SELECT coalesce(sum({LEFT}), 0) FROM turn t WHERE t.repository = r.id AND t.thread = '' AND t.kind IN ('prompt', 'reply') AND t.forgotten IS NULL "
     "AND t.at >= ? AND NOT EXISTS (SELECT 1 FROM consolidated c WHERE c.turn = t.id)"
 )
 ALL = f"SELECT coalesce(sum(({WAITING})), 0) FROM repository r"

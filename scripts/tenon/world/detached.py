@@ -40,5 +40,7 @@ def spawn(command: Sequence[str], env: Mapping[str, str], log: str = "") -> Pope
 def digest(agent: str, *more: str) -> None:
     """Starts a digest of the agent in the background; it keeps the environment, in which the user's own credentials may be. Raises OSError."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(tenon.__file__))))
-    process = spawn([sys.executable or "python3", "-I", "-S", os.path.join(root, "bin", "tenon"), "--agent", agent, "digest", "background", *more], os.environ)
+    process = spawn(
+        [sys.executable or "python3", "-I", "-S", os.path.join(root, "bin", "tenon"), "--agent", agent, "digest", "--background", *more], os.environ
+    )
     process.returncode = 0  # nobody waits for it

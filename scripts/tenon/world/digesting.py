@@ -36,6 +36,7 @@ MARGIN = 1.25  # an estimate of tokens may be too low by so much
 FRAME = 2500  # tokens of the instructions and of the frame
 ATTEMPTS = 2
 LOST = "the process ended before it was done"
+INTERRUPTED = "it was interrupted"
 CHARGED = ("late", "wrong")  # failures after which tokens may have been taken though none were reported
 
 
@@ -82,7 +83,9 @@ class Run:
         digests.clear(self.store, LOST, self.clock())
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            digests.clear(self.store, INTERRUPTED, self.clock())
         notes.release(self.store, WORK, self._name)
 
     def all(self, repository: int | None = None) -> Report:
@@ -119,7 +122,7 @@ class Run:
         """Whether the batch was applied."""
         question = _question(prompts.CONSOLIDATION, found.prompt, operations.CONSOLIDATION, self._output())
         number = self._begin("consolidation", found.repository, question, found)
-        self.told(f"digest {number}: {len(found.parts)} turns, about {found.tokens:,} tokens")
+        self.told(f"digest {number}: {len(found.parts)} turn{'s' if len(found.parts) != 1 else ''}, about {found.tokens:,} tokens")
         allowance.batch(found.tokens)
         read = self._asked(number, "consolidation", question, operations.CONSOLIDATION, found.last)
         if read is None:
@@ -162,7 +165,7 @@ class Run:
             return
         question = _question(prompts.REFLECTION, found.prompt, operations.REFLECTION, self._output() // 4)
         number = self._begin("reflection", None, question)
-        self.told(f"digest {number}: reflection on {len(found.read)} memories")
+        self.told(f"digest {number}: reflection on {len(found.read)} memor{'ies' if len(found.read) != 1 else 'y'}")
         try:
             read = self._asked(number, "reflection", question, operations.REFLECTION, found.last)
         except _TooLong:
@@ -250,7 +253,7 @@ class Run:
         self.report.written += counts.get("remember", 0) + counts.get("hold", 0)
         self.report.closed += counts.get("supersede", 0) + counts.get("let go", 0)
         self.report.refused += refused
-        self.told(f"digest {number}: {done} operations done" + (f", {refused} refused" if refused else ""))
+        self.told(f"digest {number}: {done} operation{'s' if done != 1 else ''} done" + (f", {refused} refused" if refused else ""))
 
     def _room(self, failures: int) -> int:
         window = runners.window(self.runner, self.model, self.chosen)
@@ -301,7 +304,7 @@ def cost(question: runners.Question) -> int:
 
 def capped(cap: int) -> str:
     """Why nothing more is asked today."""
-    return f"what is left of the day's cap of {cap:,} tokens (digest.daily_tokens) is too little for another request; tomorrow it goes on"
+    return f"what is left of the day's cap of {cap:,} tokens (digest.daily_tokens) is too little for another request; tomorrow it goes on, or now with `tenon digest --beyond-cap`"
 
 
 def _check(done: int, refused: int) -> None:

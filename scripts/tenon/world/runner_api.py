@@ -156,14 +156,15 @@ def _refusal(status: int, found: dict[str, Any], model: str) -> Failed:
         kind = "long"
     if status == 400 and "credit balance" in message:
         kind = "limited"
+    nothing = asking.Answer("", model) if 400 <= status < 500 else None  # what is refused before it is begun costs nothing
     if status == 404:
-        return Failed("wrong", f"the API does not know the model {model}{told}; `tenon config digest.model` names another")
+        return Failed("wrong", f"the API does not know the model {model}{told}; `tenon config digest.model` names another", nothing)
     said = {
         "away": f"the API does not take the key{told}",
         "long": f"the request is longer than the model's window{told}",
         "limited": f"the API is busy, or a limit of use is reached{told}; later it may answer again",
     }.get(kind, f"the API refused the request{told}")
-    return Failed(kind or "wrong", said)
+    return Failed(kind or "wrong", said, nothing)
 
 
 def _message(data: bytes) -> str:
