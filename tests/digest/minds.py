@@ -87,7 +87,7 @@ class Model:
             raise given
         if isinstance(given, runners.Answer):
             return given
-        return spoken(given)
+        return spoken(given, input_tokens=(len(question.system) + len(question.prompt)) // 4)
 
 
 def spoken(text: str, *, input_tokens: int = 1000, output_tokens: int = 100) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,7 +96,7 @@ def test_an_answer_that_is_none_consumes_nothing_and_is_asked_for_once_more(mind
     assert "I would rather" not in failed.why
     if not refused:
         assert prompts.RETRY in model.asked[1][3]
-    assert report.requests * 1100 == spending.today(mind.store, NOW).tokens
+    assert sum((len(system) + len(prompt)) // 4 + 100 for _, _, system, prompt in model.asked) == spending.today(mind.store, NOW).tokens
     assert 1 == run(mind.store, Model(silent)).applied
 
 
@@ -142,7 +144,7 @@ def test_after_failures_smaller_batches_are_tried(mind: Mind) -> None:
     assert sizes[0] > 2 * sizes[-1]
 
 
-def test_the_days_cap_holds_across_runs_and_restarts_and_ends_at_midnight(mind: Mind, tmp_path: Path) -> None:
+def test_the_days_cap_holds_across_runs_and_restarts_for_24_hours(mind: Mind, tmp_path: Path) -> None:
     """A request that might go past it is not made; the meter is the sum of what was reported."""
     for number in range(30):
         mind.say(f"{number} " + "word " * 4000)
@@ -150,17 +152,18 @@ def test_the_days_cap_holds_across_runs_and_restarts_and_ends_at_midnight(mind: 
     used: list[int] = []
 
     def ask(prompt: str) -> Any:
-        used.append(len(prompt) // 4)
-        return spoken(silent(prompt), input_tokens=len(prompt) // 4, output_tokens=50)
+        used.append(len(prompt) // 3)
+        return spoken(silent(prompt), input_tokens=len(prompt) // 3, output_tokens=50)
 
     report = run(mind.store, Model(*[ask] * 50), cap=100_000)
     assert costly == []
-    assert 0 < report.requests < 3
+    assert 1 < report.requests < 5, "what is left of the cap is used by a smaller batch"
     assert "the day's cap of 100,000 tokens" in report.why
     assert sum(used) + 50 * len(used) == spending.today(mind.store, NOW).tokens <= 100_000
     with db.open_store(mind.store.path) as again:
         assert 0 == run(again, Model(*[ask] * 9), cap=100_000).requests
-    assert 0 < run(mind.store, Model(*[ask] * 9), cap=100_000, now=NOW + 86_400).requests
+    assert 0 == run(mind.store, Model(*[ask] * 9), cap=100_000, now=NOW + 86_000).requests
+    assert 0 < run(mind.store, Model(*[ask] * 9), cap=100_000, now=NOW + 86_500).requests
 
 
 def test_all_agents_share_the_days_cap(mind: Mind) -> None:
@@ -173,7 +176,63 @@ def test_all_agents_share_the_days_cap(mind: Mind) -> None:
         spending.report(other, row, model="haiku", input_tokens=80_000, output_tokens=15_000)
         assert 0 == run(mind.store, Model(), cap=100_000).requests
         assert (95_000, 0) == (spending.counted(mind.store, NOW), spending.today(mind.store, NOW).counted)
-    assert 1 == run(mind.store, Model(silent), cap=100_000, now=NOW + 86_400).applied
+    assert 1 == run(mind.store, Model(silent), cap=100_000, now=NOW + 86_500).applied
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"input_tokens": 0, "output_tokens": 0},
+        {"input_tokens": -5, "output_tokens": 10},
+        {"input_tokens": 3, "output_tokens": 10},
+        {"input_tokens": 9000, "output_tokens": 0},
+    ],
+)
+def test_an_answer_that_says_it_took_next_to_nothing_is_not_believed(mind: Mind, told: dict[str, int]) -> None:
+    """What was reserved for it goes on counting."""
+    run(mind.store, Model(lambda prompt: spoken(silent(prompt), **told)))
+
+    spent = spending.today(mind.store, NOW)
+    assert (0, True) == (spent.tokens, spent.unknown > 9000)
+
+
+def test_an_answer_that_says_it_took_more_than_there_is_is_counted_as_very_much(mind: Mind) -> None:
+    """And nothing more is asked that day."""
+    run(mind.store, Model(lambda prompt: spoken(silent(prompt), input_tokens=2**70, output_tokens=5)))
+    assert spending.LARGEST + 5 == spending.today(mind.store, NOW).tokens
+    mind.say("And more.")
+    assert 0 == run(mind.store, Model(silent)).requests
+
+
+def test_a_claim_of_a_process_that_is_gone_is_taken_over(mind: Mind) -> None:
+    """One that is there keeps it; what a process brings that has lost its claim meanwhile is not applied."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    notes.take(mind.store, due.WORK, f"{gone.pid}-dead", NOW, digesting.LEASE_S)
+    assert 1 == run(mind.store, Model(silent)).applied
+
+    def slow(prompt: str) -> str:
+        mind.store.execute("UPDATE meta SET value = ? WHERE name = 'claim:digest'", (f"another {NOW + 900:.0f}",))
+        return silent(prompt)
+
+    mind.say("And more.")
+    report = run(mind.store, Model(slow))
+    assert (0, 1, "another process has taken over meanwhile") == (report.applied, report.failed, report.why)
+    assert 1 == exchanges.pending_size(mind.store, mind.here)[1]
+
+
+def test_a_memory_that_was_deleted_meanwhile_is_not_digested_on(mind: Mind) -> None:
+    """Its words are not sent again."""
+    for number in range(30):
+        mind.say(f"{number} " + "word " * 6000)
+
+    def purge(prompt: str) -> str:
+        Path(mind.store.path).rename(mind.store.path + ".gone")
+        return silent(prompt)
+
+    model = Model(purge, silent, silent)
+    report = run(mind.store, model, cap=10**8)
+    assert (1, "the memory was removed or replaced meanwhile") == (len(model.asked), report.why)
 
 
 def test_a_process_that_is_killed_at_a_request_leaves_its_reservation(mind: Mind) -> None:
@@ -375,7 +434,7 @@ def test_a_background_run_is_due_by_pressure_or_after_a_session_and_only_where_i
     run(mind.store, Model("nonsense", "nonsense"))
     assert ["", "pressure"] == [why(NOW + wait) for wait in (60, 700)]
     for _ in range(4):
-        run(mind.store, Model("nonsense", "nonsense"))
+        run(mind.store, Model("nonsense", "nonsense"), cap=10**9)
     assert "" == why(NOW + 90_000)
     assert "high" == pressure.level(pressure.measure(mind.store))
 

@@ -82,7 +82,7 @@ def lines(meter: Meter) -> list[tuple[str, str]]:
     )
     return [
         ("digest", f"in the background {on}{last}"),
-        ("spent today", spent(meter)),
+        ("spent in 24 h", spent(meter)),
         ("pressure", f"{meter.waits / pressure.CAP:.0%}: about {meter.waits:,} tokens of what was said lately, in all repositories, are no memory yet"),
     ]
 
@@ -100,10 +100,10 @@ def findings(meter: Meter | None) -> list[tuple[str, str, str, str]]:
     """The checks of `doctor`: name, state, what was found, the way to mend it."""
     if meter is None:
         return []
-    found = [("digest", "ok", f"in the background {'on' if meter.auto else 'off'}; today {spent(meter)}", "")]
+    found = [("digest", "ok", f"in the background {'on' if meter.auto else 'off'}; in 24 hours {spent(meter)}", "")]
     last = meter.last
     if meter.failures and last is not None:
-        said = f"{context.counted(meter.failures, 'digest')} in a row failed, the last one: {last.why}. Nothing that waits was lost"
+        said = f"{context.counted(meter.failures, 'digest')} in a row failed, the last one: {last.why or 'it was cut off'}. Nothing that waits was lost"
         if meter.failures >= due.GIVEN_UP:
             said += "; the background rests until one succeeds"
         way = "tenon digest (tries again now)"
@@ -111,7 +111,7 @@ def findings(meter: Meter | None) -> list[tuple[str, str, str, str]]:
             way += f"; tenon digest skip t{last.first} (has it pass over where it fails)"
         found = [("digest", "warn", said, way)]
     if meter.auto and meter.counted + due.SMALLEST + due.OUTPUT > meter.cap:
-        found.append(("digest cap", "ok", f"reached for today ({meter.counted:,} of {meter.cap:,} tokens); tomorrow it goes on", ""))
+        found.append(("digest cap", "ok", f"reached ({meter.counted:,} of {meter.cap:,} tokens in 24 hours); it goes on as those pass", ""))
     if pressure.level(meter.waits) == "high" and not meter.auto:
         found.append(
             (

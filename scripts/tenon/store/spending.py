@@ -6,10 +6,10 @@ So a process that is killed at a request leaves its reservation behind, and a da
 from __future__ import annotations
 
 import os
-import time
 
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
+from tenon.base.text import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ SUM = (
 )
 OF_DIGEST = SUM.replace("at >= ? AND at < ?", "digest = ?")
 DAY_S = 86400.0
+FOR_EVER = 2.0**62
+LARGEST = 10**12  # tokens that one answer can say it took
 
 
 class Spent:
@@ -65,7 +67,8 @@ def counted(store: Store, now: float) -> int:
 
 def report(store: Store, row: int, *, model: str, input_tokens: int, output_tokens: int, written: int = 0, read: int = 0, dollars: float | None = None) -> None:
     """Notes what a request has taken, as its answer said."""
-    store.execute(REPORT, (model, input_tokens, written, read, output_tokens, dollars, row))
+    told = (min(max(0, count), LARGEST) for count in (input_tokens, written, read, output_tokens))
+    store.execute(REPORT, (cut(model, 80), *told, dollars, row))
 
 
 def release(store: Store, row: int) -> None:
@@ -74,9 +77,8 @@ def release(store: Store, row: int) -> None:
 
 
 def today(store: Store, now: float) -> Spent:
-    """What was spent since midnight, local time."""
-    here = time.localtime(now)
-    return between(store, time.mktime((here.tm_year, here.tm_mon, here.tm_mday, 0, 0, 0, 0, 0, -1)), now + DAY_S)
+    """What was spent in the last 24 hours: a day by the clock would begin anew with another time zone. What lies in the future counts too."""
+    return between(store, now - DAY_S, FOR_EVER)
 
 
 def between(store: Store, first: float, last: float) -> Spent:

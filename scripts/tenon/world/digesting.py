@@ -6,6 +6,7 @@ dealt with: it is asked once more, then the run leaves that repository, and batc
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
@@ -15,7 +16,7 @@ from tenon.digest import associating, batch, operations, prompts, reflecting
 from tenon.digest.applying import Allowance, Applying
 from tenon.digest.due import OUTPUT, WORK
 from tenon.store import digests, exchanges, figures, identity, notes, pressure, spending
-from tenon.world import runners
+from tenon.world import processes, runners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ LEASE_S = 1800.0
 TIMEOUT_S = 600.0
 BATCH = 60_000  # tokens of what was said, in one request at most
 LEAST = 1500  # and at least, however often a larger one failed
-MARGIN = 1.25  # an estimate of tokens may be too low by so much
+MARGIN = 1.6  # an estimate of tokens may be too low by so much: code, and newer tokenizers
+PLAUSIBLE = 0.2  # of what was sent, by the estimate: an answer that says it took less says nothing that can be counted on
 FRAME = 2500  # tokens of the instructions and of the frame
 ATTEMPTS = 2
 LOST = "the process ended before it was done"
@@ -77,6 +79,7 @@ class Run:
         self.ask = ask or runners.ask
         self.report = Report()
         self._name = f"{os.getpid()}-{os.urandom(4).hex()}"
+        self._file = _identity(store.path)
 
     def __enter__(self) -> Run:
         self._claim()
@@ -108,8 +111,7 @@ class Run:
         known = figures.count(self.store, repository)
         allowance = Allowance(known.short + known.long)
         room = self._room(digests.failures(self.store, "consolidation", repository))
-        while (found := batch.compose(self.store, repository, room, self.since)) is not None:
-            self._claim()
+        while (found := batch.compose(self.store, repository, min(room, self._affordable()), self.since)) is not None:
             try:
                 if not self._batch(found, allowance):
                     return
@@ -131,8 +133,12 @@ class Run:
         held = allowance.changes
         try:
             with self.store.transaction():
-                if any(exchanges.turn(self.store, ref).forgotten is not None for ref in found.turns):
-                    raise TenonError("something that it read was forgotten meanwhile")
+                self._check_claim()
+                for turn in found.turns.values():
+                    if exchanges.turn(self.store, turn.ref).forgotten is not None:
+                        raise TenonError("something that it read was forgotten meanwhile")
+                    if exchanges.is_dealt_with(self.store, turn.id):
+                        raise TenonError("something that it read was dealt with meanwhile")
                 applying = Applying(self.store, number, found, allowance, now, self.chosen.per_day())
                 applying.all(read)
                 _check(applying.done, applying.refused)
@@ -175,6 +181,7 @@ class Run:
         now = self.clock()
         try:
             with self.store.transaction():
+                self._check_claim()
                 applying = reflecting.Reflecting(self.store, number, found, now)
                 applying.all(read)
                 _check(applying.done, applying.refused)
@@ -190,6 +197,7 @@ class Run:
         """The operations that the model answered, or None when the digest has failed. Raises Ended, or _TooLong for a smaller batch."""
         why = ""
         for attempt in range(ATTEMPTS):
+            self._claim()
             if attempt:
                 question.prompt += prompts.RETRY
             try:
@@ -263,9 +271,33 @@ class Run:
     def _output(self) -> int:
         return min(OUTPUT, runners.window(self.runner, self.model, self.chosen) // 5)
 
+    def _affordable(self) -> int:
+        """The tokens of what was said that the rest of the day's cap allows to be read in one request. Raises Ended when it is too little."""
+        left = self.cap - spending.counted(self.store, self.clock()) - self._output()
+        room = int((left / MARGIN - FRAME) / (1 + batch.KNOWN_SHARE))
+        if room < LEAST:
+            raise Ended(capped(self.cap))
+        return room
+
     def _claim(self) -> None:
-        if not notes.take(self.store, WORK, self._name, self.clock(), LEASE_S):
-            raise Busy("another process is digesting; `tenon digest log` shows how far it is")
+        """Takes or renews the claim. Raises Busy when it is another's, and Ended when the store is not there any more."""
+        if _identity(self.store.path) != self._file:
+            raise Ended("the memory was removed or replaced meanwhile")
+        now = self.clock()
+        if notes.take(self.store, WORK, self._name, now, LEASE_S):
+            return
+        holder = notes.holder_of(self.store, WORK, now)
+        pid = holder.partition("-")[0]
+        if pid.isdecimal() and processes.is_gone(int(pid)):  # it was killed and could not let go
+            notes.release(self.store, WORK, holder)
+            if notes.take(self.store, WORK, self._name, now, LEASE_S):
+                return
+        raise Busy("another process is digesting; `tenon digest log` shows how far it is")
+
+    def _check_claim(self) -> None:
+        """Raises TenonError when another process has taken over while this one waited."""
+        if notes.holder_of(self.store, WORK, self.clock()) not in ("", self._name):
+            raise TenonError("another process has taken over meanwhile")
 
 
 class _TooLong(TenonError):
@@ -288,7 +320,9 @@ def charged(
         elif error.kind not in CHARGED:
             spending.release(store, row)
         raise
-    _report(store, row, answer)
+    # One that says it took next to nothing is not believed: what was reserved goes on counting.
+    if answer.input_tokens + answer.written + answer.read >= PLAUSIBLE * _sent(question) and answer.output_tokens > 0:
+        _report(store, row, answer)
     return answer
 
 
@@ -299,12 +333,25 @@ def model_of(chosen: Settings, runner: str) -> str:
 
 def cost(question: runners.Question) -> int:
     """The tokens that a request may take at most, as far as one can tell before."""
-    return int((tokens(question.system) + tokens(question.prompt)) * MARGIN) + question.most_output
+    return int((_sent(question) + tokens(json.dumps(question.schema))) * MARGIN) + question.most_output
+
+
+def _sent(question: runners.Question) -> int:
+    return tokens(question.system) + tokens(question.prompt)
+
+
+def _identity(path: str) -> tuple[int, int]:
+    """Which file that is, (0, 0) when there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
 
 
 def capped(cap: int) -> str:
     """Why nothing more is asked today."""
-    return f"what is left of the day's cap of {cap:,} tokens (digest.daily_tokens) is too little for another request; tomorrow it goes on, or now with `tenon digest --beyond-cap`"
+    return f"what is left of the day's cap of {cap:,} tokens (digest.daily_tokens) is too little for another request; it goes on as 24 hours pass, or now with `tenon digest --beyond-cap`"
 
 
 def _check(done: int, refused: int) -> None:
