@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tenon.store import db, digests, spending
-from tests.cli.conftest import Tenon
+from tests.cli.conftest import DOOR, PYTHON, Tenon
 from tests.digest.minds import answer, last_of, remember
 from tests.fakes import replies
 from tests.fakes.messages_api import MessagesApi
@@ -182,3 +184,18 @@ def test_the_key_and_the_words_are_in_no_file_of_tenons_but_the_store(tenon: Ten
             data = path.read_bytes()
             assert KEY.encode() not in data, path
             assert path.name.startswith("tenon.db") or b"invoices" not in data, path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows ends a process without a word")
+def test_a_digest_that_is_told_to_end_lets_go(tenon: Tenon, api: MessagesApi) -> None:
+    """Its digest has failed, nothing was consumed, and the next one begins at once."""
+    api.script = [replies.reply(replies.text("{}"), ttft=60)]
+    process = subprocess.Popen([PYTHON, "-I", "-S", DOOR, "digest", "--runner", "api"], cwd=tenon.project, env=tenon.environment(), stderr=subprocess.PIPE)
+    api.wait_for(lambda seen: seen.requests, 30)
+    process.terminate()
+    process.communicate(timeout=30)
+
+    assert 130 == process.returncode
+    assert "it was interrupted" in tenon.ok("digest", "log").out
+    api.script = spoken
+    assert 0 == digest(tenon)["failed"]

@@ -75,6 +75,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
     if options.what == "auto":
         return _auto(options, out)
     if options.background:
+        _interruptible()
         return _background(options)
     if not context.exists(options):
         out.say("Nothing is remembered yet, so nothing waits for a digest.")
@@ -85,7 +86,22 @@ def run(options: argparse.Namespace, out: Out) -> int:
         return _skip(options, out)
     if options.rest:
         options.wrong("run takes nothing more; `tenon digest -h` shows what there is")
-    return _plan(options, out) if options.dry_run else _run(options, out)
+    if options.dry_run:
+        return _plan(options, out)
+    _interruptible()
+    return _run(options, out)
+
+
+def _interruptible() -> None:
+    """From now on a process that is told to end does so as at Ctrl-C: with the model's program ended, the claim let go, the digest noted as failed."""
+    import signal
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), end)
 
 
 def _run(options: argparse.Namespace, out: Out) -> int:
@@ -143,9 +159,9 @@ def _plan(options: argparse.Namespace, out: Out) -> int:
                 out.line(f"{told['repository']}: {context.counted(count, 'turn')}, about {size:,} tokens")
     if not out.json:
         out.line(_told(waits, runner, model))
-        beyond = f"; what is left is {max(0, cap - spent):,}, the rest waits for tomorrow (or --beyond-cap)" if _estimate(waits)[1] > cap - spent else ""
+        beyond = f"; what is left is {max(0, cap - spent):,}, the rest waits (or --beyond-cap)" if _estimate(waits)[1] > cap - spent else ""
         out.say(
-            f"Today {spent:,} of {cap:,} tokens are spent or reserved{beyond}. "
+            f"In the last 24 hours {spent:,} of {cap:,} tokens were spent or reserved{beyond}. "
             + (f"Nobody can be asked now: {missing}." if missing else "Nobody was asked, nothing was changed.")
         )
     return 0
