@@ -78,7 +78,7 @@ def test_what_was_confirmed_revised_or_built_on_since_stays(mind: Mind) -> None:
 
 
 def test_a_memory_that_was_closed_further_on_is_not_opened_beside_what_holds(mind: Mind) -> None:
-    """Undoing the first of two corrections leaves the second."""
+    """Undoing the first of two corrections leaves the second; undoing that too leaves what was before both, whichever was undone first."""
     turn = mind.say("The lamp is green. No, the lamp is blue.")
     red = mind.write("The lamp is red.")
     first, _ = mind.apply({"op": "correct", "old": red, "text": "The lamp is green.", "turns": [turn]})
@@ -88,7 +88,7 @@ def test_a_memory_that_was_closed_further_on_is_not_opened_beside_what_holds(min
     undoing.undo(mind.store, first, mind.at)
     assert ["The lamp is blue."] == mind.live()
     undoing.undo(mind.store, second, mind.at)
-    assert ["The lamp is green."] == mind.live()
+    assert ["The lamp is red."] == mind.live()
 
 
 def test_its_turns_wait_again_only_when_that_is_asked_for(mind: Mind) -> None:

@@ -12,7 +12,7 @@ from tenon.digest import prompts
 from tenon.digest.applying import Refused
 from tenon.digest.general import is_general
 from tenon.digest.operations import REASON, SELF
-from tenon.store import closed, digests, identity, memories
+from tenon.store import closed, digests, identity, memories, spotted
 from tenon.store.wording import kept
 
 TYPE_CHECKING = False
@@ -120,11 +120,12 @@ class Reflecting:
 
     def _revise(self, operation: Operation) -> None:
         memory = self._statement(operation)
-        self._evidence(operation)
+        evidence = self._evidence(operation)
         text = self._text(operation)
         if not identity.room(self.store, text, instead=memory):
             raise Refused("identity has no room for so long a statement")
         memories.revise(self.store, memory.ref, text, cut(operation.text("reason"), REASON), self.now)
+        spotted.bind(self.store, memory.id, [turn for one in evidence for turn in memories.lineage(self.store, one)])
         self.changes -= 1
         digests.add_step(self.store, self.digest, "revise", memory.id, undo={"revision": memory.revision})
 

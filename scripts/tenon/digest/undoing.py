@@ -9,7 +9,7 @@ from __future__ import annotations
 from tenon.base.errors import TenonError
 from tenon.base.text import cut
 from tenon.digest import summary
-from tenon.store import before, digests, edges, exchanges, forgotten, gists, memories, summaries
+from tenon.store import before, digests, edges, exchanges, forgotten, gists, identity, memories, summaries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,72 +30,113 @@ def undo(store: Store, number: int, now: float, *, again: bool = False) -> list[
         if found.state != "applied":
             told = {"undone": "was undone already", "failed": "failed, so it changed nothing", "running": "is still at it; try again when it has ended"}
             raise TenonError(f"digest {number} {told[found.state]}")
-        lines = [line for step in reversed(digests.steps(store, number)) if (line := _taken_back(store, number, step, now, again))]
+        work = _Undoing(store, number, now, again)
+        lines = [line for step in reversed(work.steps) for line in work.taken_back(step)]
         digests.end(store, number, "undone", now)
     return lines
 
 
-def _taken_back(store: Store, digest: int, step: Step, now: float, again: bool) -> str:
-    memory, other = digests.named(store, step.memory), digests.named(store, step.other)
-    if step.deed in ("remember", "hold"):
-        return _unwritten(store, memory, now)
-    if step.deed == "supersede":
-        return _reopened(store, memory, other, now)
-    if step.deed == "revise":
-        return _unrevised(store, memory, int(step.undo.get("revision", 0)), now)
-    if step.deed == "let go":
-        return _reopened(store, memory, None, now)
-    if step.deed == "reinforce" and memory is not None:
-        before.weaken(store, memory, step.undo)
-    elif step.deed == "associate" and memory is not None and other is not None:
-        before.dissociate(store, memory.id, other.id, step.undo)
-    elif step.deed == "link":
-        edges.withdraw(store, int(step.undo.get("edge", 0)), UNDONE, now)
-    elif step.deed == "gist":
-        gists.drop(store, int(step.undo.get("turn", 0)))
-    elif step.deed == "session":
-        _resummarised(store, int(step.undo.get("session", 0)), now)
-    elif step.deed == "read" and again:
-        return f"{exchanges.unmark(store, [int(turn) for turn in step.undo.get('turns', ())])} turns wait again"
-    return ""
+class _Undoing:
+    """One digest being taken back; `own` are the rows of the memories that it wrote."""
 
+    def __init__(self, store: Store, digest: int, now: float, again: bool) -> None:
+        self.store = store
+        self.digest = digest
+        self.now = now
+        self.again = again
+        self.unrevised: set[int] = set()
+        self.steps = digests.steps(store, digest)
+        self.own = {step.memory for step in self.steps if step.deed in ("remember", "hold")}
 
-def _unwritten(store: Store, memory: Memory | None, now: float) -> str:
-    if memory is None:
-        return ""
-    if memory.writer == "user" or memory.revision > 1:
-        return f"{memory.ref} stays: it was confirmed or revised since. «{cut(memory.text, 80)}»"
-    if memory.status == "superseded":
-        forgotten.bury(store, memory.text, UNDONE, now)
-        return f"{memory.ref} stays closed, and is not written again"
-    memories.close(store, memory.ref, now)
-    forgotten.bury(store, memory.text, UNDONE, now)
-    return f"{memory.ref} is closed, and no digest writes it again: «{cut(memory.text, 80)}»"
+    def taken_back(self, step: Step) -> list[str]:
+        """What became of one step."""
+        memory, other = digests.named(self.store, step.memory), digests.named(self.store, step.other)
+        if memory is not None and step.deed in ("remember", "hold"):
+            return [self._unwritten(memory)]
+        if memory is not None and step.deed in ("supersede", "let go"):
+            return self._reopened(memory, other)
+        if memory is not None and step.deed == "revise":
+            return self._unrevised(memory, int(step.undo.get("revision", 0)))
+        if memory is not None and step.deed == "reinforce":
+            before.weaken(self.store, memory, step.undo)
+        elif memory is not None and other is not None and step.deed == "associate":
+            before.dissociate(self.store, memory.id, other.id, step.undo)
+        elif step.deed == "link":
+            number = int(step.undo.get("edge", 0))
+            if not edges.withdraw(self.store, number, UNDONE, self.now) and memory is not None and other is not None:
+                return [f"link {number} stays as it is: it was decided on, or has faded"]
+        elif step.deed == "gist":
+            gists.drop_of_digest(self.store, self.digest)
+        elif step.deed == "session":
+            self._resummarised(int(step.undo.get("session", 0)))
+        elif step.deed == "read" and self.again:
+            return [self._waiting(step)]
+        return []
 
+    def _unwritten(self, memory: Memory) -> str:
+        if self._stands(memory):
+            return f"{memory.ref} stays: it was confirmed or revised since. «{cut(memory.text, 80)}»"
+        forgotten.bury(self.store, memory.text, UNDONE, self.now)
+        if memory.status == "superseded":
+            return f"{memory.ref} stays closed, and is not written again"
+        memories.close(self.store, memory.ref, self.now)
+        return f"{memory.ref} is closed, and no digest writes it again: «{cut(memory.text, 80)}»"
 
-def _reopened(store: Store, memory: Memory | None, successor: Memory | None, now: float) -> str:
-    if memory is None:
-        return ""
-    taken_further = successor is not None and successor.status == "superseded"
-    if memory.status != "superseded" or memory.successor != (successor.id if successor else None) or taken_further:
-        return f"{memory.ref} stays as it is: it was changed since"
-    memories.reopen(store, memory.ref, now)
-    return f"{memory.ref} holds again: «{cut(memory.text, 80)}»"
+    def _reopened(self, memory: Memory, successor: Memory | None) -> list[str]:
+        taken_further = successor is not None and successor.status == "superseded"
+        if memory.status != "superseded" or memory.successor != (successor.id if successor else None) or taken_further:
+            return [f"{memory.ref} stays as it is: it was changed since"]
+        if successor is not None and successor.id in self.own and self._stands(successor):
+            return [f"{memory.ref} stays closed: what took its place was confirmed or revised since"]
+        return self._held_again(memory)
 
+    def _held_again(self, memory: Memory) -> list[str]:
+        """Opens the memory, or what it took the place of where the digest that wrote it was undone before."""
+        if memory.writer != "user" and 1 in digests.undone_revisions(self.store, memory.id) and not self._stands(memory):
+            older = [one for row in digests.undone_closings(self.store, memory.id) if (one := memories.by_id(self.store, row)).successor == memory.id]
+            return [f"{memory.ref} stays closed: the digest that wrote it was undone", *(line for one in older for line in self._held_again(one))]
+        if memory.kind in identity.KINDS and not identity.room(self.store, memory.text):
+            return [f"{memory.ref} stays closed: identity is full"]
+        memories.reopen(self.store, memory.ref, self.now)
+        return [f"{memory.ref} holds again: «{cut(memory.text, 80)}»"]
 
-def _unrevised(store: Store, memory: Memory | None, revision: int, now: float) -> str:
-    if memory is None:
-        return ""
-    old = next((str(earlier["text"]) for earlier in memories.history(store, memory) if earlier["revision"] == revision), "")
-    if memory.revision != revision + 1 or memory.status == "superseded" or not old:
-        return f"{memory.ref} stays as it is: it was changed since"
-    forgotten.bury(store, memory.text, UNDONE, now)
-    memories.revise(store, memory.ref, old, UNDONE, now)
-    return f"{memory.ref} says again: «{cut(old, 80)}»"
+    def _stands(self, memory: Memory) -> bool:
+        """Whether somebody has built on a memory of a digest's: the user confirmed it, or it says something else than it did at first."""
+        return memory.writer == "user" or memory.text != str(next((earlier["text"] for earlier in memories.history(self.store, memory)), memory.text))
 
+    def _unrevised(self, memory: Memory, revision: int) -> list[str]:
+        if memory.id in self.unrevised:
+            return []  # with a later revision of this digest's
+        self.unrevised.add(memory.id)
+        if memory.revision != revision + 1 or memory.status == "superseded" or memory.writer == "user":
+            return [f"{memory.ref} stays as it is: it was changed since"]
+        old = self._before(memory)
+        forgotten.bury(self.store, memory.text, UNDONE, self.now)
+        if old and identity.room(self.store, old, instead=memory):
+            memories.revise(self.store, memory.ref, old, UNDONE, self.now)
+            return [f"{memory.ref} says again: «{cut(old, 80)}»"]
+        memories.close(self.store, memory.ref, self.now)
+        return [f"{memory.ref} is closed, as what it said before holds no more or has no room: «{cut(memory.text, 80)}»"]
 
-def _resummarised(store: Store, session: int, now: float) -> None:
-    held = summaries.of_session(store, session)
-    if held is not None and held.writer == "digest":
-        summaries.drop(store, session)
-        summary.write(store, held.name, "", now)
+    def _before(self, memory: Memory) -> str:
+        """The last that a memory said which no undone digest made of it, or «» where there is nothing, or nothing that may be said again."""
+        undone = digests.undone_revisions(self.store, memory.id, self.digest)
+        texts = {int(str(earlier["revision"])): str(earlier["text"]) for earlier in memories.history(self.store, memory)}
+        wrong = {texts[number] for number in undone if number in texts}
+        old = next((texts[number] for number in sorted(texts, reverse=True) if texts[number] not in wrong), "")
+        twin = memories.same(self.store, memory.repository, old) if old else None
+        return "" if forgotten.is_buried(self.store, old) or (twin is not None and twin.id != memory.id) else old
+
+    def _resummarised(self, session: int) -> None:
+        held = summaries.of_session(self.store, session)
+        if held is not None and held.writer == "digest" and not digests.summarised_since(self.store, self.digest, session):
+            summaries.drop(self.store, session)
+            summary.write(self.store, held.name, "", self.now)
+
+    def _waiting(self, step: Step) -> str:
+        """Has the turns that were read wait again, those that were read in parts from where the digest began."""
+        count = exchanges.unmark(self.store, [int(turn) for turn in step.undo.get("turns", ())])
+        for turn, (first, last) in step.undo.get("parts", {}).items():
+            if int(turn) in step.undo["turns"] or exchanges.read_to(self.store, int(turn)) == last:
+                exchanges.set_read_to(self.store, int(turn), first)
+        return f"{count} turns wait again"

@@ -7,8 +7,9 @@ agent-wide ones. Approving `supersedes` closes the memory it points to; no other
 from __future__ import annotations
 
 from tenon.base.errors import TenonError
-from tenon.base.text import cut
+from tenon.base.text import cut, words
 from tenon.store import memories, places
+from tenon.store.forgotten import INSTEAD
 from tenon.store.wording import chosen, kept
 
 TYPE_CHECKING = False
@@ -25,6 +26,8 @@ FADED = 0.1  # a weaker edge is dropped
 DEEPEST = 3  # steps of a walk
 MOST = 50  # memories that a walk comes back with
 REASON = 1000  # characters
+QUOTED = 4  # letters of a word that tells something
+BY_DIGEST = "by a digest"  # the verdict on a link that waits for nobody
 
 SEEN = "(o.repository IS NULL OR o.repository IN ({scope})) AND (t.repository IS NULL OR t.repository IN ({scope}))"
 COLUMNS = "e.id, o.ref, t.ref, e.kind, e.status, e.strength, e.reason, e.verdict, e.created, e.decided, o.text, t.text"
@@ -35,6 +38,9 @@ ADD = "INSERT INTO edge (origin, target, kind, status, reason, created, decayed)
 REOPEN = "UPDATE edge SET status = 'proposed', strength = 1.0, reason = ?, decided = NULL, decayed = ? WHERE id = ?"
 FRESHEN = "UPDATE edge SET strength = 1.0, decayed = ? WHERE id = ?"
 DECIDE = "UPDATE edge SET status = ?, verdict = ?, decided = ? WHERE id = ?"
+WITHDRAW = "UPDATE edge SET status = 'rejected', verdict = ?, decided = ? WHERE id = ? AND (status = 'proposed' AND verdict = '' OR status = 'approved' AND verdict = ?)"
+REASON_OF = "SELECT reason FROM edge WHERE id = ?"
+UNSAY = "UPDATE edge SET reason = ? WHERE id = ?"
 PENDING = f"SELECT {COLUMNS} {FROM} WHERE e.status = 'proposed' AND {SEEN} ORDER BY e.created, e.id LIMIT ?"
 OF = f"SELECT {COLUMNS} {FROM} WHERE (e.origin = ? OR e.target = ?) AND {SEEN} ORDER BY e.id"
 APPROVED = f"SELECT {COLUMNS} {FROM} WHERE e.status = 'approved' AND {SEEN} {{more}} ORDER BY e.strength DESC, e.id"
@@ -121,9 +127,22 @@ def reject(store: Store, repository: int | None, edge_id: int, why: str, now: fl
         store.execute(DECIDE, ("rejected", why, now, edge_id))
 
 
-def withdraw(store: Store, edge_id: int, why: str, now: float) -> None:
-    """Turns an edge down wherever it belongs, if it is there; for whoever made it and takes it back."""
-    store.execute(DECIDE, ("rejected", why, now, edge_id))
+def withdraw(store: Store, edge_id: int, why: str, now: float) -> bool:
+    """Whether the edge is turned down now; one that somebody else has decided on stays as it is. For a digest that made it and is taken back."""
+    return store.execute(WITHDRAW, (why, now, edge_id, BY_DIGEST)).rowcount > 0
+
+
+def quoting(store: Store, edge_ids: Sequence[int], texts: Sequence[str]) -> list[int]:
+    """Those of the edges whose reasons have a longer word, or a number, of one of the texts."""
+    said = {word for text in texts for word in words(text) if len(word) >= QUOTED or not word.isalpha()}
+    reasons = {number: str(store.value(REASON_OF, (number,)) or "") for number in edge_ids}
+    return [number for number, reason in reasons.items() if not said.isdisjoint(words(reason))]
+
+
+def unsay(store: Store, edge_ids: Sequence[int]) -> None:
+    """Takes the edges' reasons away: they had words of what is forgotten."""
+    for number in edge_ids:
+        store.execute(UNSAY, (INSTEAD, number))
 
 
 def pending(store: Store, repository: int | None, limit: int) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ import time
 
 from tenon.base.errors import TenonError
 from tenon.base.text import cut, words
-from tenon.store import archive, cleaning, copies, exchanges, forgotten, gists, health, index, memories, nearby, summaries, vectors
+from tenon.store import archive, cleaning, copies, digests, edges, exchanges, forgotten, gists, health, index, memories, nearby, summaries, vectors
 from tenon.store.cleaning import checkpoint
 from tenon.store.containing import damaged, in_journal_words, matching, texts
 from tenon.store.reindex import rebuild
@@ -74,7 +74,7 @@ CONVERSATION = "SELECT name FROM conversation WHERE id = ?"
 
 
 class _Going:
-    """What goes: memories (and from which turn, for those that come along), turns, sessions' summaries, the rest."""
+    """What goes: memories (and from which turn, for those that come along), turns, sessions' summaries, the reasons of links, the rest."""
 
     def __init__(self) -> None:
         self.memories: dict[str, Memory] = {}
@@ -84,6 +84,7 @@ class _Going:
         self.staying: dict[str, str] = {}
         self.sessions: dict[int, str] = {}
         self.others: list[str] = []
+        self.links: list[int] = []
 
 
 def preview(store: Store, refs: Sequence[str], *, quote: bool = True) -> list[str]:
@@ -108,6 +109,7 @@ def preview(store: Store, refs: Sequence[str], *, quote: bool = True) -> list[st
     lines.extend(f"{ref} was forgotten before" for ref in going.gone_before)
     lines.extend(f"{ref} came from other turns besides {turn}, and stays; name it to forget it too" for ref, turn in going.staying.items())
     lines.extend(f"the summary of session {name}, which is made anew without it" for name in going.sessions.values())
+    lines.extend(f"the reason of link {number}, which a digest gave after it had read that" for number in going.links)
     held = copies.count(store, _copies(store, going, ()))
     if held:
         lines.append(f"{held} {'copies' if held > 1 else 'copy'} in what the proxy keeps of conversations")
@@ -147,6 +149,7 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
             _blank(store, turn, now, reason)
         for turn in beside:
             archive.put_back(store, turn)
+        edges.unsay(store, going.links)
         for session in going.sessions:
             store.execute(DROP_SUMMARY, (session,))
             gists.drop_of_session(store, session)
@@ -194,6 +197,7 @@ def _going(store: Store, refs: Sequence[str]) -> _Going:
         if turn.session not in going.sessions:
             going.sessions[turn.session] = exchanges.session_of(store, turn.session).name
     _add_derived(store, going)
+    going.links = edges.quoting(store, digests.links_from(store, going.turns), [turn.text() for turn in going.turns.values()])
     return going
 
 
