@@ -122,10 +122,49 @@ def test_a_digest_whose_memories_were_forgotten_can_still_be_undone(mind: Mind) 
     number, _ = mind.apply(remember("The xylograph is Ottilie's own.", [turn]), {"op": "gist", "turn": turn, "text": "The xylograph is whose?"})
     forget.forget(mind.store, [turn], "", NOW)
 
-    assert [] == undoing.undo(mind.store, number, NOW)
+    assert ["Also taken back, where nothing was built on it: 1 gist"] == undoing.undo(mind.store, number, NOW)
     assert not mind.live()
     assert forget.checkpoint(mind.store)
     with open(mind.store.path, "rb") as file:
         assert b"xylograph" not in file.read()
     assert [] == checked(mind.store)[1]
     assert forgotten.is_buried(mind.store, "The xylograph is Ottilie's own.")
+
+
+def test_turns_of_a_digest_that_was_undone_can_still_be_made_to_wait(mind: Mind) -> None:
+    """Nothing else of it is undone a second time."""
+    turn = mind.say("The pump is in Linz.")
+    number, _ = mind.apply(remember("The pump is in Linz.", [turn]))
+    digests.add_step(mind.store, number, "read", undo={"turns": [int(turn[1:])]})
+    exchanges.mark_consolidated(mind.store, [int(turn[1:])], "written", NOW)
+    undoing.undo(mind.store, number, NOW)
+    before = mind.store.rows("SELECT * FROM memory")
+
+    assert ["1 turn waits again"] == undoing.undo(mind.store, number, NOW, again=True)
+    assert (1, before) == (exchanges.pending_size(mind.store, mind.here)[1], mind.store.rows("SELECT * FROM memory"))
+
+
+def test_a_memory_that_several_steps_had_to_do_with_is_told_of_once_and_what_rests_on_it_too(mind: Mind) -> None:
+    """What became of it at last; a statement of identity that has it as evidence stays, and is named."""
+    turn = mind.say("The lamp is green. No, the lamp is blue.")
+    red = mind.write("The lamp is red.")
+    number, _ = mind.apply(
+        {"op": "correct", "old": red, "text": "The lamp is green.", "turns": [turn], "name": "n1"}, {"op": "associate", "refs": ["n1", mind.write("A vault.")]}
+    )
+    green = memories.recent(mind.store, mind.here, 1)[0].ref
+    held, _ = memories.write(
+        mind.store,
+        repository=None,
+        tier="long",
+        kind="identity",
+        text="I like green.",
+        reason="borne out",
+        source="reflection",
+        labels=[green],
+        now=NOW,
+        writer="digest",
+    )
+    lines = undoing.undo(mind.store, number, NOW)
+
+    assert 1 == sum(line.startswith(green) for line in lines)
+    assert [f"{held}, of identity, rests on {green}; `tenon identity remove {held}` closes it"] == [line for line in lines if line.startswith(held)]

@@ -7,6 +7,7 @@ strong as before. The turns that it read stay dealt with, unless they are to wai
 from __future__ import annotations
 
 from tenon.base.errors import TenonError
+from tenon.base.lean import parse
 from tenon.base.text import cut
 from tenon.digest import summary
 from tenon.store import before, digests, edges, exchanges, forgotten, gists, identity, memories, summaries
@@ -18,22 +19,33 @@ if TYPE_CHECKING:
     from tenon.store.memories import Memory
 
 UNDONE = "undone"  # the reason on what must not be written again
+QUIET = {
+    "reinforce": ("memory's strength", "memories' strength"), "link": ("link", "links"), "associate": ("association", "associations"), "gist": ("gist", "gists"),
+    "session": ("session's summary", "sessions' summaries"), "promote": ("move to the long-term tier", "moves to the long-term tier"),
+}  # fmt: skip
 
 
 def undo(store: Store, number: int, now: float, *, again: bool = False) -> list[str]:
     """What was taken back and what was left, a line each; with `again` the turns that the digest read wait once more.
 
-    All of it or nothing. Raises TenonError for an unknown digest, and for one that is not applied.
+    All of it or nothing. Raises TenonError for an unknown digest, and for one that is not applied; of one that was undone before, the
+    turns can still be made to wait.
     """
     with store.transaction():
         found = digests.get(store, number)
+        if found.state == "undone" and again:
+            work = _Undoing(store, number, now, again)
+            return [line for step in work.steps if step.deed == "read" for line in work.taken_back(step)]
         if found.state != "applied":
             told = {"undone": "was undone already", "failed": "failed, so it changed nothing", "running": "is still at it; try again when it has ended"}
             raise TenonError(f"digest {number} {told[found.state]}")
         work = _Undoing(store, number, now, again)
-        lines = [line for step in reversed(work.steps) for line in work.taken_back(step)]
+        told: dict[str, str] = {}
+        for step in reversed(work.steps):
+            for line in work.taken_back(step):
+                told[line.split(" ", 1)[0]] = line  # of a memory that several steps had to do with, what became of it at last
         digests.end(store, number, "undone", now)
-    return lines
+        return [*told.values(), *work.counted(), *work.resting()]
 
 
 class _Undoing:
@@ -59,6 +71,9 @@ class _Undoing:
             return self._unrevised(memory, int(step.undo.get("revision", 0)))
         if memory is not None and step.deed == "reinforce":
             before.weaken(self.store, memory, step.undo)
+        elif memory is not None and step.deed == "promote":
+            if memory.tier == "long" and memory.writer != "user":
+                memories.demote(self.store, memory.ref, UNDONE, self.now)
         elif memory is not None and other is not None and step.deed == "associate":
             before.dissociate(self.store, memory.id, other.id, step.undo)
         elif step.deed == "link":
@@ -72,6 +87,23 @@ class _Undoing:
         elif step.deed == "read" and self.again:
             return [self._waiting(step)]
         return []
+
+    def counted(self) -> list[str]:
+        """What else was taken back, by its number."""
+        many = {deed: sum(step.deed == deed for step in self.steps) for deed in QUIET}
+        told = ", ".join(f"{count} {QUIET[deed][count != 1]}" for deed, count in many.items() if count)
+        return [f"Also taken back, where nothing was built on it: {told}"] if told else []
+
+    def resting(self) -> list[str]:
+        """The statements of identity that rest on what this digest wrote and is closed now: they stay, for the user to judge."""
+        gone = {memory.ref for row in self.own if (memory := digests.named(self.store, row)) is not None and memory.status == "superseded"}
+        told = []
+        for held in identity.held(self.store):
+            labels = parse(held.labels)
+            resting = sorted(gone.intersection(labels if isinstance(labels, list) else ()))
+            if resting:
+                told.append(f"{held.ref}, of identity, rests on {', '.join(resting)}; `tenon identity remove {held.ref}` closes it")
+        return told
 
     def _unwritten(self, memory: Memory) -> str:
         if self._stands(memory):
@@ -139,4 +171,4 @@ class _Undoing:
         for turn, (first, last) in step.undo.get("parts", {}).items():
             if int(turn) in step.undo["turns"] or exchanges.read_to(self.store, int(turn)) == last:
                 exchanges.set_read_to(self.store, int(turn), first)
-        return f"{count} turns wait again"
+        return f"{count} turn{'s' if count != 1 else ''} wait{'' if count != 1 else 's'} again"
