@@ -40,12 +40,12 @@ def undo(store: Store, number: int, now: float, *, again: bool = False) -> list[
             told = {"undone": "was undone already", "failed": "failed, so it changed nothing", "running": "is still at it; try again when it has ended"}
             raise TenonError(f"digest {number} {told[found.state]}")
         work = _Undoing(store, number, now, again)
-        told: dict[str, str] = {}
+        kept: dict[str, str] = {}
         for step in reversed(work.steps):
             for line in work.taken_back(step):
-                told[line.split(" ", 1)[0]] = line  # of a memory that several steps had to do with, what became of it at last
+                kept[line.split(" ", 1)[0]] = line  # of a memory that several steps had to do with, what became of it at last
         digests.end(store, number, "undone", now)
-        return [*told.values(), *work.counted(), *work.resting()]
+        return [*kept.values(), *work.counted(), *work.resting()]
 
 
 class _Undoing:
