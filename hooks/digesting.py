@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from hooks import where
-from tenon.base import faults
+from tenon.base import faults, settings
+from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.digest import due
 from tenon.store import pressure
@@ -19,6 +22,10 @@ def see_to(store: Store, chosen: Settings, event: str, session: str, now: float)
     try:
         pressure.measure(store)
         if not (chosen.flag("digest.auto") or chosen.flag("recall.rerank")):
+            return
+        strange = settings.stranger([os.environ.get("CLAUDE_PROJECT_DIR", ""), os.getcwd()])
+        if strange:
+            faults.note_once("digest", TenonError(f"{strange}, so no digest runs in the background by what it says"))
             return
         if event == "SessionEnd" and chosen.flag("digest.auto"):
             due.note_end(store, now)

@@ -213,3 +213,57 @@ def test_every_setting_says_what_it_means_and_has_a_variable(name: str) -> None:
     """TENON_ and the name with underscores."""
     assert len(settings.KNOWN[name][1]) > 15
     assert "TENON_" + name.upper().replace(".", "_") == settings.variable(name)
+
+
+@pytest.mark.parametrize("home", [".tn", "sub/.tn", "./", ""])
+def test_a_relative_home_is_no_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str) -> None:
+    """It is another in each folder; nor is HOME then."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TENON_HOME", home)
+    if not home:
+        for name in ("HOME", "USERPROFILE"):
+            monkeypatch.setenv(name, "here")
+
+    assert "TENON_HOME is not an absolute path" == settings.stranger([])
+
+
+def test_settings_in_the_sessions_project_are_not_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither in its folder, nor elsewhere in its repository, nor by a link into it; beside it they are."""
+    project, beside = tmp_path / "project", tmp_path / "project2"
+    for folder in ("objects", "refs"):
+        (project / ".git" / folder).mkdir(parents=True)
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    (project / "deep").mkdir()
+    beside.mkdir()
+    monkeypatch.setenv("TENON_HOME", str(beside))
+    put({"digest.auto": True})
+    assert "" == settings.stranger([str(project), ""])
+    for home in (project, project / ".tn"):
+        monkeypatch.setenv("TENON_HOME", str(home))
+        put({"digest.auto": True})
+        assert "lies in the session's project" in settings.stranger([str(project)])
+        assert "lies in the session's project" in settings.stranger(["", str(project / "deep")])
+    monkeypatch.setenv("TENON_HOME", str(beside))
+    os.remove(beside / "settings.json")
+    os.symlink(project / ".tn" / "settings.json", beside / "settings.json")
+    assert "lies in the session's project" in settings.stranger([str(project)])
+
+
+def test_a_session_in_the_users_own_home_has_the_users_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Though they lie in it; what HOME says makes no project that home."""
+    assert "" == settings.stranger([settings._own_home(), os.path.dirname(settings._own_home())])
+    put({})
+    monkeypatch.setenv("HOME", os.path.dirname(paths.home()))
+    assert "lies in" in settings.stranger([os.environ["HOME"]])
+    monkeypatch.setattr(settings, "_own_home", lambda: os.environ["HOME"])
+    assert "" == settings.stranger([os.environ["HOME"]])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners are POSIX's")
+def test_settings_of_somebody_else_are_not_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the system's administrator may be."""
+    put({})
+    assert "" == settings.stranger([])
+    owner = os.stat(paths.settings_path())
+    monkeypatch.setattr(os, "getuid", lambda: owner.st_uid + 1)
+    assert (owner.st_uid != 0) == ("belongs to somebody else" in settings.stranger([]))

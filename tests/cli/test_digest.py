@@ -135,6 +135,45 @@ def test_nothing_runs_in_the_background_until_the_user_agrees(tenon: Tenon, api:
     assert "is off already" in tenon.ok("digest", "auto", "off").out
 
 
+def test_agreeing_puts_on_record_which_way_requests_go(tenon: Tenon, api: MessagesApi) -> None:
+    """The names of the variables are told; said again it is recorded anew."""
+    tenon.env["HTTPS_PROXY"] = "http://a:hunter2@b.example"
+    told = tenon.ok("digest", "auto", "on", "--yes", "--runner", "api").out
+    assert ("HTTPS_PROXY" in told, "hunter2" in told) == (True, False)
+    tenon.env["ALL_PROXY"] = "http://c.example"
+    tenon.ok("digest", "--background")
+    assert "ALL_PROXY" in tenon("doctor").out
+    again = tenon.ok("digest", "auto", "on").out
+    assert ("is on already" in again, "ALL_PROXY" in again) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("digest", "auto", "on", "--yes"),
+        ("config", "digest.daily_tokens", "300000"),
+        ("config", "digest.model", "opus"),
+        ("config", "digest.runner", "claude"),
+        ("config", "recall.rerank", "on"),
+        ("config", "upstream", "https://far.example"),
+        ("config", "--unset", "digest.daily_tokens"),
+    ],
+)
+def test_what_costs_money_is_not_for_a_model_to_say(tenon: Tenon, api: MessagesApi, arguments: tuple[str, ...]) -> None:
+    """In a shell of Claude Code's it is refused, with the way; the user's terminal takes it."""
+    tenon.ok("config", "digest.daily_tokens", "1000")
+    tenon.ok("config", "digest.runner", "api")
+    path = tenon.home / ".tenon" / "settings.json"
+    before = path.read_bytes()
+    tenon.env["CLAUDECODE"] = "1"
+    refused = tenon(*arguments)
+    assert (1, True, before) == (refused.code, "in a terminal of your own" in refused.err, path.read_bytes())
+    for less in (("config", "digest.daily_tokens", "900"), ("config", "recall.rerank", "off"), ("digest", "auto", "off")):
+        tenon.ok(*less)
+    del tenon.env["CLAUDECODE"]
+    tenon.ok(*arguments)
+
+
 def test_a_turn_can_be_passed_over(tenon: Tenon, api: MessagesApi) -> None:
     """One that no model can answer to."""
     assert "2 turns passed over" in tenon.ok("digest", "skip", "t1", "t2").out

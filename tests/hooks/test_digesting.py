@@ -17,7 +17,7 @@ from tenon.base import faults, paths, settings
 from tenon.digest import due
 from tenon.recall import offer
 from tenon.store import db, digests, exchanges, journal, memories, notes, pressure, selections
-from tenon.world import detached
+from tenon.world import agreed, detached
 from tests.digest.minds import answer, last_of, remember
 from tests.fakes.messages_api import MessagesApi
 from tests.hooks.conftest import NOW, Fired, say
@@ -132,6 +132,7 @@ def test_a_background_run_digests_by_itself_within_the_cap_and_ends(
             return answer(last_of(prompt))
         return answer(last_of(prompt), remember("The zebra is Ottilie's.", ["t1"]))
 
+    agreed.record(os.environ)
     choose(digest_auto=True, digest_runner="api")
     say(store, repository, "The zebra is Ottilie's. " * 1000, "Noted.", at=NOW)
     digesting.see_to(store, settings.load(), "SessionEnd", "session-1", NOW)
@@ -148,6 +149,71 @@ def test_a_background_run_digests_by_itself_within_the_cap_and_ends(
     assert [("reflection", "applied"), ("consolidation", "applied")] == [(one.phase, one.state) for one in digests.newest(store, 9)]
     assert "" == notes.value(store, due.ENDED)
     assert str(ROOT) in started[0][3]
+
+
+@pytest.mark.parametrize("name", ["TENON_UPSTREAM", "ANTHROPIC_BASE_URL", "HTTP_PROXY"])
+def test_a_sessions_environment_alone_leads_nothing_away_and_that_is_told_once(
+    store: db.Store, repository: int, started: list[list[str]], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """With the name of the variable; the user who says `auto on` where it is set has agreed to it."""
+    agreed.record(os.environ)
+    choose(digest_auto=True, digest_runner="api", **({"upstream": "http://far.example"} if name == "HTTP_PROXY" else {}))
+    say(store, repository, "The zebra is Ottilie's. " * 1000, "Noted.", at=NOW)
+    digesting.see_to(store, settings.load(), "SessionEnd", "session-1", NOW)
+    with MessagesApi(lambda request: answer(last_of(request.body["messages"][0]["content"]))) as api:
+        env = {**os.environ, name: api.url, "ANTHROPIC_API_KEY": "sk-ant-test"}
+        for _ in range(2):
+            done = subprocess.run(started[0], env=env, capture_output=True, timeout=60, check=False)
+            assert (0, b"", b"", []) == (done.returncode, done.stdout, done.stderr, api.requests)
+        assert [("digest", True)] == [(fault["door"], name in str(fault["said"])) for fault in faults.recent(5)]
+        assert [] == digests.newest(store, 9)
+        agreed.record(env)
+        subprocess.run(started[0], env=env, timeout=60, check=False)
+        assert digests.newest(store, 9)
+
+
+def test_what_a_project_brings_as_tenons_folder_spends_nothing(
+    store: db.Store, repository: int, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by a hook nor by the command that one starts; it is told once."""
+    choose(digest_auto=True, digest_runner="api")
+    agreed.record(os.environ)
+    say(store, repository, "word " * 120_000, "Yes.", at=NOW)
+    digesting.see_to(store, settings.load(), "Stop", "session-1", NOW)
+    assert 1 == len(started)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", os.path.dirname(paths.home()))
+    for _ in range(2):
+        digesting.see_to(store, settings.load(), "Stop", "session-1", NOW)
+    with MessagesApi() as api:
+        choose(digest_auto=True, digest_runner="api", upstream=api.url)
+        done = subprocess.run(started[0], env={**os.environ, "ANTHROPIC_API_KEY": "sk-ant-test"}, capture_output=True, timeout=60, check=False)
+        assert (0, b"", []) == (done.returncode, done.stderr, api.requests)
+    assert 1 == len(started)
+    assert [True] == ["lies in the session's project" in str(fault["said"]) for fault in faults.recent(5)]
+
+
+@pytest.mark.parametrize("harm", ["locked", "damaged", "table gone"])
+def test_a_store_that_cannot_be_used_leaves_a_fault_and_no_traceback(store: db.Store, repository: int, started: list[list[str]], harm: str) -> None:
+    """Whatever SQLite says of it."""
+    choose(digest_auto=True, digest_runner="api")
+    agreed.record(os.environ)
+    say(store, repository, "word " * 120_000, "Yes.", at=NOW)
+    digesting.see_to(store, settings.load(), "Stop", "session-1", NOW)
+    path = paths.store_path("default")
+    if harm == "locked":
+        store.execute("BEGIN EXCLUSIVE")
+    elif harm == "table gone":
+        store.execute("PRAGMA foreign_keys = OFF")
+        store.execute("DROP TABLE consolidated")
+    else:
+        store.close()
+        Path(path).write_bytes(b"SQLite format 3\0" + b"\xff" * 8000)
+    done = subprocess.run(started[0], env={**os.environ, "ANTHROPIC_API_KEY": "sk-ant-test"}, capture_output=True, timeout=60, check=False)
+    if harm == "locked":
+        store.execute("ROLLBACK")
+
+    assert (0, b"", b"") == (done.returncode, done.stdout, done.stderr)
+    assert ["digest"] == [fault["door"] for fault in faults.recent(5)]
 
 
 def test_what_a_model_chose_comes_with_the_next_prompt_once(store: db.Store, repository: int, fire: Callable[..., Fired]) -> None:

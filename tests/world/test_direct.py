@@ -87,23 +87,3 @@ def test_settings_that_cannot_be_read_change_nothing(text: str) -> None:
 
     assert {"PATH": "/bin"} == direct.held({"PATH": "/bin"})
     assert "https://api.anthropic.com" == address()
-
-
-@pytest.mark.parametrize(
-    ("block", "chosen", "given", "doubtful"),
-    [
-        ({}, {}, "", False),
-        ({}, {}, OURS[0], False),
-        ({}, {}, GATEWAY, True),
-        ({"ANTHROPIC_BASE_URL": "https://other.example"}, {}, GATEWAY, True),
-        ({"ANTHROPIC_BASE_URL": GATEWAY}, {}, GATEWAY, False),
-        ({}, {"upstream": GATEWAY}, "https://other.example", False),
-    ],
-)
-def test_an_address_that_only_the_environment_names_is_in_doubt(block: dict[str, str], chosen: dict[str, str], given: str, doubtful: bool) -> None:
-    """A project can set it, and a digest reads what was said in all of them; the user's own words settle it."""
-    settle(env=block)
-    note("settings.json", **chosen)
-    found = direct.doubt(settings.load(), {"ANTHROPIC_BASE_URL": given} if given else {})
-
-    assert (doubtful, doubtful) == (bool(found), "tenon config upstream" in found)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tenon.base import paths, settings
-from tenon.world import runner_claude, runners
+from tenon.world import agreed, runner_claude, runners
 from tenon.world.runners import Answer, Failed, Question
 from tests.fakes.claude_command import ClaudeCommand, Watch, begins, failure, line, on_path, result, says, speaks, stops
 
@@ -125,13 +125,32 @@ def test_it_runs_in_an_empty_folder_that_is_gone_afterwards(claude: ClaudeComman
 def test_what_ties_to_a_session_stays_behind_and_credentials_go_along(claude: ClaudeCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     """As they are."""
     left = "CLAUDECODE CLAUDE_CODE_SESSION_ID CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_EXTRA_BODY CLAUDE_PLUGIN_ROOT CLAUDE_ENV_FILE TENON_AGENT AI_AGENT ANTHROPIC_LOG CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR".split()
-    kept = "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN CLAUDE_CONFIG_DIR CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_SKIP_VERTEX_AUTH AWS_PROFILE ANTHROPIC_DEFAULT_HAIKU_MODEL CLAUDE_CODE_CLIENT_CERT HTTPS_PROXY".split()
+    kept = "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN CLAUDE_CONFIG_DIR CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_SKIP_VERTEX_AUTH AWS_PROFILE CLAUDE_CODE_CLIENT_CERT HTTPS_PROXY".split()
     for name in [*left, *kept]:
         monkeypatch.setenv(name, f"value of {name}")
     env = environment(claude)
 
     assert [] == [name for name in left if name in env]
     assert [f"value of {name}" for name in kept] == [env.get(name) for name in kept]
+
+
+CHOICES = (
+    "ANTHROPIC_MODEL ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_DEFAULT_HAIKU_MODEL ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_BETAS ANTHROPIC_CUSTOM_HEADERS".split()
+)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_what_makes_another_request_of_it_goes_along_only_by_the_users_own_word(claude: ClaudeCommand, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A project could make an Opus of haiku; a gateway's user may need to say what haiku is called there."""
+    monkeypatch.setenv(name, "claude-opus-4-8")
+    assert name not in environment(claude)
+    settle(env={name: "gateway/haiku"})
+    assert "gateway/haiku" == environment(claude)[name]
+    settle()
+    agreed.record(os.environ)
+    assert "claude-opus-4-8" == environment(claude)[name]
+    monkeypatch.setenv(name, "claude-opus-5")
+    assert name not in environment(claude)
 
 
 def test_the_settings_that_it_is_kept_from_lend_it_the_users_login(claude: ClaudeCommand) -> None:

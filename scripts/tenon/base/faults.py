@@ -32,6 +32,12 @@ def note(door: str, error: BaseException, detail: str = "") -> None:
         pass  # a full or read-only disk: doctor finds that by itself
 
 
+def note_once(door: str, error: BaseException, detail: str = "") -> None:
+    """Notes the fault unless one of that door with the same words stands among the newest. Never raises."""
+    if not any((fault.get("door"), fault.get("said")) == (door, str(error)[:300]) for fault in recent()):
+        note(door, error, detail)
+
+
 def recent(limit: int = 50) -> list[dict[str, object]]:
     """The newest faults, newest first; a garbled line is left out."""
     try:

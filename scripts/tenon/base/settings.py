@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from tenon.base import paths
 from tenon.base.lean import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # name: (default, what it means). Each is also TENON_<NAME> in the environment, dots as underscores.
 KNOWN: dict[str, tuple[object, str]] = {
@@ -124,7 +129,7 @@ def load() -> Settings:
         if not raw:
             continue
         value = _typed(raw, True if _is_switch(name) else KNOWN[name][0])
-        wanted = _near(name, value) or _cheap(name, value, values[name])
+        wanted = _near(name, value) or dearer(name, value, values[name])
         if wanted:
             why = "what costs money is set" if name in PAID else "texts are sent to another machine"
             problems.append(f"{variable(name)}: '{name}' must be {wanted}; {why} by settings.json alone")
@@ -142,6 +147,36 @@ def load() -> Settings:
         values["archive.enabled"] = False
         origin["archive.enabled"] = "off while the settings are in doubt"
     return Settings(values, origin, "; ".join(problems), doubt)
+
+
+def stranger(projects: Iterable[str]) -> str:
+    """Why settings.json may be a project's and not the user's, «» when it is theirs; then nothing in it that costs money, and no `upstream`, counts.
+
+    A project can set TENON_HOME too, and bring a folder of its own for it. A folder that the user's home lies in is nobody else's.
+    """
+    if not os.path.isabs(os.path.expanduser(os.environ.get("TENON_HOME") or "~")):
+        return "TENON_HOME is not an absolute path"
+    from tenon.base import repository
+
+    tops = {top for project in projects if project for top in (project, repository.identify(project).root)}
+    foreign = [top for top in tops if not paths.lies_in(_own_home(), [top])]
+    if paths.lies_in(paths.home(), foreign) or paths.lies_in(paths.settings_path(), foreign):
+        return f"{paths.settings_path()} lies in the session's project"
+    try:
+        owner = os.stat(paths.settings_path()).st_uid
+    except OSError:
+        return ""  # the defaults cost nothing
+    return "" if sys.platform == "win32" or owner in (0, os.getuid()) else f"{paths.settings_path()} belongs to somebody else"
+
+
+def _own_home() -> str:
+    """The user's home as the system has it, whatever HOME says, which a project can set too."""
+    said = os.environ.pop("HOME", None)
+    try:
+        return os.path.expanduser("~")
+    finally:
+        if said is not None:
+            os.environ["HOME"] = said
 
 
 def limits(name: str) -> tuple[float, float]:
@@ -170,8 +205,8 @@ def _near(name: str, value: object) -> str:
     return "an address of this machine like http://127.0.0.1:11434" if name == "embed.url" and not is_own(str(value)) else ""
 
 
-def _cheap(name: str, value: object, held: object) -> str:
-    """What a value from the environment must be that would cost the user more than they agreed to, «» for any other."""
+def dearer(name: str, value: object, held: object) -> str:
+    """What a value must be that would cost the user more than they agreed to, «» for any other."""
     if name not in PAID or value == held or value is False:
         return ""
     if isinstance(held, bool):

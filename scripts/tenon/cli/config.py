@@ -7,8 +7,9 @@ import os
 
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
+from tenon.cli import context
 from tenon.cli.main import reads
-from tenon.world import base_url, daemon
+from tenon.world import agreed, base_url, daemon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
         if options.name:
             options.wrong("--unset NAME stands alone")
         held = _held()
+        if options.unset in held and options.unset != "upstream":
+            _theirs(options.unset, settings.KNOWN[options.unset][0])
         if held.pop(options.unset, None) is None:
             out.say(f"settings.json does not say {options.unset}; nothing to take out.")
             return 0
@@ -57,7 +60,9 @@ def run(options: argparse.Namespace, out: Out) -> int:
     elif options.value:
         if options.name == "digest.auto" and _typed(options.name, options.value) is True:
             raise TenonError("`tenon digest auto on` turns it on: it says what that costs, and asks first")
-        _write({**_held(), options.name: _typed(options.name, options.value)})
+        value = _typed(options.name, options.value)
+        _theirs(options.name, value)
+        _write({**_held(), options.name: value})
     found = settings.load()
     for name, (default, meaning) in settings.KNOWN.items():
         if (options.name or options.unset or name) == name:
@@ -68,6 +73,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
         way = "`tenon proxy on` applies it" if os.path.exists(base_url.path()) else "`tenon stop` ends that one, and the next start takes the new value"
         out.say(f"A proxy that runs keeps what it was started with: {way}.")
     if options.name == "recall.rerank" and options.value and found.flag("recall.rerank"):
+        if not os.environ.get("CLAUDECODE"):
+            agreed.record(os.environ)
         out.say(
             f"Each prompt is followed by a request to {found.text('digest.model')} of some 3,000 tokens, within digest.daily_tokens ({found.number('digest.daily_tokens'):,.0f} a day)."
         )
@@ -79,6 +86,12 @@ def run(options: argparse.Namespace, out: Out) -> int:
 def put(values: Mapping[str, object]) -> None:
     """Writes settings into settings.json, whose other values stay. Raises TenonError."""
     _write({**_held(), **values})
+
+
+def _theirs(name: str, value: object) -> None:
+    """Raises TenonError where a model may be typing and the value would cost more, or have requests go elsewhere."""
+    if settings.dearer(name, value, settings.load().values[name]) or (name == "upstream" and value):
+        context.own_terminal(f"{name} says {'where your requests go' if name == 'upstream' else 'what may be spent'}")
 
 
 def _show(name: str, found: settings.Settings, default: object, meaning: str, out: Out) -> None:

@@ -92,6 +92,12 @@ def writing(options: argparse.Namespace, *, create: bool = True) -> Context:
     return _context(db.open_store(paths.store_path(name), create=create), options, chosen, name, settle=create)
 
 
+def own_terminal(what: str) -> None:
+    """Raises TenonError in a shell of Claude Code's, where a model could agree in the user's place."""
+    if os.environ.get("CLAUDECODE"):
+        raise TenonError(f"{what}, so it is for you to say: type this in a terminal of your own, outside Claude Code")
+
+
 def date(at: float) -> str:
     """A time as people read it, local, 2026-11-28 09:30."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))

@@ -7,11 +7,12 @@ import os
 
 from tenon.base import faults, settings
 from tenon.base.errors import TenonError
+from tenon.base.lean import sqlite
 from tenon.cli import config, context, digests
 from tenon.cli.main import reads
 from tenon.digest import due, prices, session
 from tenon.store import exchanges, places, pressure, spending
-from tenon.world import digesting, direct, runners
+from tenon.world import agreed, digesting, runners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,9 +173,11 @@ def _auto(options: argparse.Namespace, out: Out) -> int:
         options.wrong("say `tenon digest auto on` or `tenon digest auto off`")
     chosen = settings.load()
     on = options.rest == ["on"]
-    if chosen.flag("digest.auto") == on:
+    if on:
+        context.own_terminal("A background digest costs money")
+    if chosen.flag("digest.auto") == on and not (options.runner or options.model):
         out.line(f"The background digest is {'on' if on else 'off'} already.")
-        return 0
+        return _agree(out) if on else 0
     if on:
         runner, model = _asked(options, chosen)
         cap = int(chosen.number("digest.daily_tokens"))
@@ -195,9 +198,19 @@ def _auto(options: argparse.Namespace, out: Out) -> int:
     if found.flag("digest.auto") != on:
         out.say(f"{found.origin['digest.auto']} says otherwise, and goes before settings.json.")
     runner = found.text("digest.runner")
-    missing = (runners.available(runner, found) or (direct.doubt(found, os.environ) if runner != "ollama" else "")) if on else ""
-    if missing:
-        out.say(f"It asks nobody yet: {missing}.")
+    if on:
+        _agree(out)
+        missing = runners.available(runner, found) or agreed.doubt(found, os.environ)
+        if missing:
+            out.say(f"It asks nobody yet: {missing}.")
+    return 0
+
+
+def _agree(out: Out) -> int:
+    """0, with what the environment says of the way to the model on record as the user's own."""
+    names = agreed.record(os.environ)
+    if names:
+        out.line(f"It goes the way that this terminal is set to: {', '.join(names)}. Where a session has others of these, no digest runs.")
     return 0
 
 
@@ -218,9 +231,14 @@ def _background(options: argparse.Namespace) -> int:
     """0, whatever happens: nobody reads it. Faults are noted for `tenon doctor`."""
     chosen = settings.load()
     try:
-        doubt = direct.doubt(chosen, os.environ) if chosen.text("digest.runner") != "ollama" else ""
+        if not (chosen.flag("digest.auto") or chosen.flag("recall.rerank")):
+            return 0
+        strange = settings.stranger([os.environ.get("CLAUDE_PROJECT_DIR", "")])
+        doubt = f"{strange}, so no digest runs in the background by what it says" if strange else agreed.doubt(chosen, os.environ)
         if doubt:
-            raise TenonError(doubt)
+            faults.note_once("digest", TenonError(doubt))
+            return 0
+        _trust()
         with context.writing(options, create=False) as here:
             if options.select and chosen.flag("recall.rerank"):
                 from tenon.world import selecting
@@ -234,9 +252,17 @@ def _background(options: argparse.Namespace) -> int:
                     faults.note("digest", TenonError(report.why))
     except digesting.Busy:
         pass
-    except TenonError as error:
+    except (TenonError, sqlite.Error, OSError) as error:  # a store that is locked, full or damaged is for doctor to tell of
         faults.note("digest", error)
     return 0
+
+
+def _trust() -> None:
+    """From now on this process has no environment but the one that the user agreed to."""
+    kept = agreed.trusted(os.environ)
+    for name in [name for name in os.environ if name not in kept]:
+        del os.environ[name]
+    os.environ.update(kept)
 
 
 def _asked(options: argparse.Namespace, chosen: Settings) -> tuple[str, str]:

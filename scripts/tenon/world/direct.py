@@ -34,25 +34,26 @@ def address(chosen: Settings, env: Mapping[str, str]) -> str:
     return dial.resolve(chosen, env, user_settings())
 
 
-def doubt(chosen: Settings, env: Mapping[str, str]) -> str:
-    """Why it is in doubt whether the user chose the address that requests would go to, «» when it is not.
+def is_named(chosen: Settings) -> bool:
+    """Whether the address stands in the settings or with the proxy that is on, so that no ANTHROPIC_BASE_URL is asked."""
+    return bool(chosen.text("upstream").strip()) or base_url.load() is not None
 
-    A session's environment has what its project sets too, and what a digest reads is of all projects. The user's own words are the
-    setting `upstream`, the proxy that is on, and the `env` of their settings of Claude Code.
-    """
-    given = env.get(dial.VARIABLE, "").strip()
-    block = user_settings().get("env")
-    own = block.get(dial.VARIABLE) if isinstance(block, dict) else None
-    if not given or given == own or chosen.text("upstream").strip() or base_url.load() is not None or address(chosen, env) == dial.DEFAULT:
-        return ""
-    return f"{dial.VARIABLE} is set in the session's environment, maybe by its project; `tenon config upstream URL` says that digests may go there too"
+
+def is_ours(url: str, chosen: Settings) -> bool:
+    """Whether the address is that of a proxy of ours, which requests go past."""
+    running = daemon.recorded()
+    return dial.is_ours(url, int(chosen.number("proxy.port"))) or (running is not None and dial.is_ours(url, running.port))
 
 
 def held(env: Mapping[str, str]) -> dict[str, str]:
     """The environment as a session of Claude Code has it: with what the user's settings say in `env`."""
+    return {**env, **own_variables()}
+
+
+def own_variables() -> dict[str, str]:
+    """The variables that the user's settings of Claude Code state."""
     block = user_settings().get("env")
-    stated = {str(name): value for name, value in block.items() if isinstance(value, str)} if isinstance(block, dict) else {}
-    return {**env, **stated}
+    return {str(name): value for name, value in block.items() if isinstance(value, str)} if isinstance(block, dict) else {}
 
 
 def user_settings() -> dict[str, object]:

@@ -15,7 +15,7 @@ import tempfile
 import threading
 
 from tenon.base.text import clean
-from tenon.world import asking, daemon, dial, direct
+from tenon.world import agreed, asking, daemon, dial, direct
 from tenon.world.asking import Failed
 from tenon.world.claude_stream import Stream
 
@@ -113,9 +113,12 @@ def arguments(model: str, question: Question, folder: str) -> list[str]:
 
 
 def environment(given: Mapping[str, str], chosen: Settings, most_output: int) -> dict[str, str]:
-    """The child's environment: a session's without what ties it to that session, and past our proxy; credentials go along unread. Raises TenonError."""
+    """The child's environment: a session's without what ties it to that session, and past our proxy; credentials go along unread. Raises TenonError.
+
+    What makes another model of the one that is asked for, or adds to its requests, goes along only where the user said so themselves.
+    """
     url = direct.address(chosen, given)
-    kept = {name: value for name, value in direct.held(given).items() if _goes_along(name.upper())}
+    kept = {name: value for name, value in direct.held(given).items() if _goes_along(name.upper()) and not agreed.choosing(name, value)}
     return {**kept, **({} if url == dial.DEFAULT else {dial.VARIABLE: url}), **OURS, "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(most_output)}
 
 
