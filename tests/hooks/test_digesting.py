@@ -19,6 +19,7 @@ from tenon.recall import offer
 from tenon.store import db, digests, exchanges, journal, memories, notes, pressure, selections
 from tenon.world import agreed, detached
 from tests.digest.minds import answer, last_of, remember
+from tests.fakes.claude_command import ClaudeCommand, on_path, says
 from tests.fakes.messages_api import MessagesApi
 from tests.hooks.conftest import NOW, Fired, say
 from tests.mcp_server.conftest import ROOT
@@ -170,6 +171,25 @@ def test_a_sessions_environment_alone_leads_nothing_away_and_that_is_told_once(
         agreed.record(env)
         subprocess.run(started[0], env=env, timeout=60, check=False)
         assert digests.newest(store, 9)
+
+
+def test_the_program_is_the_one_of_the_terminal_where_the_user_agreed(
+    store: db.Store, repository: int, started: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Not what a session's PATH has first, nor with what would be loaded into it."""
+    own, other = ClaudeCommand(tmp_path / "own"), ClaudeCommand(tmp_path / "other")
+    for command in (own, other):
+        command.plan(says('{"operations": []}'))
+    monkeypatch.setenv("PATH", on_path(own.folder))
+    agreed.record(os.environ)
+    choose(digest_auto=True)
+    say(store, repository, "The zebra is Ottilie's. " * 1000, "Noted.", at=NOW)
+    digesting.see_to(store, settings.load(), "SessionEnd", "session-1", NOW)
+    env = {**os.environ, "PATH": on_path(other.folder), "NODE_OPTIONS": "--require=/project/evil.js", "ANTHROPIC_CUSTOM_HEADERS": "x: y"}
+    subprocess.run(started[0], env=env, timeout=60, check=False)
+
+    assert ([], True) == (other.ran, bool(own.ran))
+    assert not {"NODE_OPTIONS", "ANTHROPIC_CUSTOM_HEADERS"} & set(own.ran[0]["env"])
 
 
 def test_what_a_project_brings_as_tenons_folder_spends_nothing(

@@ -60,6 +60,14 @@ def test_what_leads_requests_away_is_in_doubt_until_the_user_agreed_to_it(name: 
     assert "" != doubt(**{name: "https://other.example"})
 
 
+def test_however_many_they_are_the_way_out_is_told() -> None:
+    """The log of faults cuts a long sentence."""
+    agreed.record(PLAIN)
+    found = doubt(**dict.fromkeys(AWAY, GATEWAY))
+
+    assert (True, True) == (f"and {len(AWAY) - 3} more" in found, "tenon config upstream" in found[:300])
+
+
 @pytest.mark.parametrize("name", AWAY)
 def test_what_the_users_own_settings_state_is_theirs(name: str) -> None:
     """With the same value."""
