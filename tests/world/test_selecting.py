@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tenon.base import settings
-from tenon.store import db, selections, spending
+from tenon.store import selections, spending
 from tenon.store.db import Store
 from tenon.world import runners, selecting
 from tests.digest.minds import Mind, spoken
 
 NAMES = ("Graz", "Linz", "Wels", "Steyr", "Enns", "Krems")
-
-
-@pytest.fixture()
-def store(tmp_path: Path) -> Iterator[Store]:
-    """An empty store."""
-    with db.open_store(str(tmp_path / "a störe" / "tenon.db")) as opened:
-        yield opened
 
 
 @pytest.fixture()
