@@ -10,6 +10,7 @@ from itertools import combinations
 
 from tenon.base.errors import TenonError
 from tenon.base.text import cut, words
+from tenon.digest import grounds
 from tenon.digest.general import is_general
 from tenon.digest.operations import GIST, KINDS, REASON, SUMMARY, TEXT
 from tenon.store import associations, before, closed, digests, edges, gists, memories, summaries
@@ -17,7 +18,7 @@ from tenon.store.wording import kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tenon.digest.batch import Batch
     from tenon.digest.operations import Operation
@@ -28,11 +29,15 @@ if TYPE_CHECKING:
 SHARE = 0.1  # of the live memories that one run may close or change
 FEW = 3  # that it may in any case
 NEW_LEAST, NEW_PER = 8, 300  # new memories of one batch: so many, or one for so many tokens
-SAID = 0.34  # share of a memory's content words that the user's turns must have for it to count as said by the user, or the merged ones for theirs
+SAID = 0.5  # share of a memory's content words, names doubled, that turns must have for it to count as said in them
+SURELY = 0.8  # with so much said by the user it is theirs whoever repeats it; so much of a joined text must stand in the joined ones
+KEPT = 0.5  # share of each joined memory's content words that the joined text must have
+PROVED = 20  # memories that one answer may reinforce
 TOLD = 0.5  # share of its numbers that the record must have
 BY = 0.4  # what an association gains when a digest names it
 REINFORCED = 1.1
 ENTRUSTED = ("preference", "decision", "convention")  # kinds that become long-term when the user said them
+EVERYWHERE = ("preference", "convention", "experience")  # kinds that may hold in all repositories
 TRUST = ("outside", "tool", "assistant", "user")
 
 
@@ -73,12 +78,17 @@ class Applying:
         self.written: set[int] = set()
         self.done = 0
         self.refused = 0
+        self.proved = 0
+        self.closed = closed.Closed(store)
+        self.closings: list[tuple[str, str]] = []  # of the operation that is being done
+        self._said: dict[int, frozenset[str]] = {}
         self._told: set[str] | None = None
 
     def all(self, operations: Sequence[Operation]) -> None:
         """Does each, or notes why not; the caller's transaction holds all of it."""
         for operation in operations:
             held = dict(self.named), set(self.own), set(self.written), self.allowance.changes, self.allowance.new
+            self.closings = []
             try:
                 if operation.flaw:
                     raise Refused(operation.flaw)
@@ -86,6 +96,8 @@ class Applying:
                 with self.store.savepoint():
                     getattr(self, "_" + operation.op)(operation)
                 self.done += 1
+                for old, new in self.closings:
+                    self.closed.add(old, new)
             except TenonError as error:
                 self.named, self.own, self.written, self.allowance.changes, self.allowance.new = held
                 self.refused += 1
@@ -96,8 +108,9 @@ class Applying:
     def _remember(self, operation: Operation) -> None:
         turns = self._turns(operation)
         source = self._source(operation.text("text"), turns)
-        everywhere = operation.text("scope") == "agent" and source == "user" and is_general(self.store, operation.text("text"))
-        self._new(operation, turns, kind=operation.text("kind"), source=source, agent_wide=everywhere)
+        kind = operation.text("kind")
+        everywhere = operation.text("scope") == "agent" and source == "user" and self._is_general(kind, operation.text("text"))
+        self._new(operation, turns, kind=kind, source=source, agent_wide=everywhere)
 
     def _correct(self, operation: Operation) -> None:
         old = self._memory(operation.text("old"))
@@ -116,12 +129,14 @@ class Applying:
             raise Refused("what holds everywhere is not merged with what holds here")
         for memory in old:
             self._own_to_change(memory, len(old))
-        source = min((memory.source if memory.source in TRUST else "assistant" for memory in old), key=TRUST.index)
         turns = sorted({turn for memory in old for turn in memories.lineage(self.store, memory)})
+        text = self._text(operation, 2 * TEXT)
+        texts = [memory.text for memory in old]
+        self._check_joined(text, texts)
+        source = min((memory.source if memory.source in TRUST else "assistant" for memory in old), key=TRUST.index)
         tier = "long" if all(memory.tier == "long" for memory in old) else "short"
-        text = kept(operation.text("text"), "text", 2 * TEXT)
-        if closed.share(text, [memory.text for memory in old]) < SAID:
-            raise Refused("the joined text does not say what the memories say")
+        if any(memory.source == "user" for memory in old) and not (source == "user" and closed.share(text, texts) >= 1.0):
+            source, tier = min(source, "assistant", key=TRUST.index), "short"
         new = self._write(text, operation, kind=old[0].kind, source=source, turns=turns, tier=tier, agent_wide=old[0].repository is None)
         for memory in old:
             if memory.id != new.id:
@@ -130,7 +145,7 @@ class Applying:
     def _new(self, operation: Operation, turns: list[Turn], *, kind: str, source: str, agent_wide: bool) -> Memory:
         if kind not in KINDS:
             raise Refused("that kind is not for a consolidation to write")
-        text = kept(operation.text("text"), "text", TEXT)
+        text = self._text(operation, TEXT)
         self._check_numbers(text)
         tier = "long" if source == "user" and kind in ENTRUSTED else "short"
         memory = self._write(text, operation, kind=kind, source=source, turns=[turn.id for turn in turns], tier=tier, agent_wide=agent_wide)
@@ -139,7 +154,9 @@ class Applying:
 
     def _write(self, text: str, operation: Operation, *, kind: str, source: str, turns: Sequence[int], tier: str, agent_wide: bool) -> Memory:
         repository = None if agent_wide else self.batch.repository
-        if closed.is_like(self.store, repository, text):
+        if agent_wide and not self._is_general(kind, text):
+            raise Refused("it speaks of one project, and would be told in all")
+        if self.closed.is_like(repository, text):
             raise Refused("it says what was superseded or undone")
         known = memories.same(self.store, repository, text)
         if known is None and self.allowance.new <= 0:
@@ -169,6 +186,9 @@ class Applying:
         memory, turns = self._memory(operation.text("ref")), self._turns(operation)
         if memory.id in self.own:
             raise Refused("a memory is not proved by the words that it was made of")
+        if self.proved >= PROVED:
+            raise Refused(f"one answer reinforces {PROVED} memories at most")
+        self.proved += 1
         self._freshen(memory)
         self.written.update(turn.id for turn in turns)
 
@@ -182,6 +202,7 @@ class Applying:
         self.allowance.changes -= 1
         digests.add_step(self.store, self.digest, "supersede", old.id, new.id)
         self.named[old.ref] = memories.by_id(self.store, old.id)
+        self.closings.append((old.text, new.text))
 
     def _own_to_change(self, memory: Memory, changes: int = 1) -> None:
         if memory.writer == "user" or (memory.source == "user" and not memory.writer):
@@ -225,13 +246,15 @@ class Applying:
         turn = self._turn(operation.text("turn"))
         if turn.kind != "prompt":
             raise Refused("an exchange is named by its prompt")
-        gists.put(self.store, turn.id, kept(operation.text("text"), "text", GIST, store=self.store), self.digest)
+        gists.put(self.store, turn.id, self._text(operation, GIST, self.store), self.digest)
         digests.add_step(self.store, self.digest, "gist", undo={"turn": turn.id})
         self.written.add(turn.id)
 
     def _session(self, operation: Operation) -> None:
         turn = self._turn(operation.text("turn"))
-        text = kept(operation.text("text"), "text", SUMMARY, store=self.store)
+        if turn.session in self.batch.outside:
+            raise Refused("something from outside was read in that session")
+        text = self._text(operation, SUMMARY, self.store)
         at = max(other.at for other in self.turns.values() if other.session == turn.session)
         summaries.upsert(self.store, turn.session, turn.repository, text, at, writer="digest")
         digests.add_step(self.store, self.digest, "session", undo={"session": turn.session})
@@ -258,12 +281,56 @@ class Applying:
         return memory
 
     def _source(self, text: str, turns: Sequence[Turn]) -> str:
-        """Who stands behind it: the user where their own words have it, else the least trusted of the turns."""
+        """Who stands behind it: the user where their own words have it and nothing from outside has more of it, else the least trusted of the turns.
+
+        What the turns do not say is as little trusted as anything in the batch.
+        """
         said = [turn for turn in turns if self.batch.source(turn) == "user"]
-        if said and closed.share(text, [turn.text() for turn in said]) >= SAID:
-            return "user"
-        least = min((self.batch.source(turn) for turn in turns), key=lambda source: TRUST.index(source) if source in TRUST else 0)
+        own = grounds.share(text, self._words(said))
+        read = [closed.content(memory.text) for memory in self.batch.known if memory.source == "outside"]
+        foreign = [self._words([turn]) for turn in self.turns.values() if self.batch.source(turn) == "outside"]
+        if own >= SAID:
+            nearest = max((grounds.share(text, words) for words in (*read, *foreign)), default=0.0)
+            turned = nearest >= SAID and grounds.denies(text) != any(grounds.denies(turn.text()) for turn in said)
+            return "outside" if turned or (nearest > own and own < SURELY) else "user"
+        grounded = grounds.share(text, self._words(turns))
+        if any(grounds.share(text, words) >= max(SURELY, grounded) for words in read):
+            return "outside"  # the assistant may have said it because it had been told so
+        least = self._least(turns if grounded >= SAID else self.turns.values())
         return "assistant" if least == "user" else least
+
+    def _words(self, turns: Iterable[Turn]) -> frozenset[str]:
+        """The content words of the turns."""
+        found: frozenset[str] = frozenset()
+        for turn in turns:
+            if turn.id not in self._said:
+                self._said[turn.id] = closed.content(turn.text())
+            found |= self._said[turn.id]
+        return found
+
+    def _least(self, turns: Iterable[Turn]) -> str:
+        return min((self.batch.source(turn) for turn in turns), key=lambda source: TRUST.index(source) if source in TRUST else 0)
+
+    def _is_general(self, kind: str, text: str) -> bool:
+        return kind in EVERYWHERE and is_general(self.store, text)
+
+    def _text(self, operation: Operation, most: int, store: Store | None = None) -> str:
+        text = kept(operation.text("text"), "text", most, store=store)
+        if not grounds.is_worded(text):
+            raise Refused("there is no word in it")
+        return text
+
+    def _check_joined(self, text: str, texts: Sequence[str]) -> None:
+        """That a joined text says what the joined ones say, nothing besides, and nothing that one of them denies."""
+        denied = grounds.denials(text)
+        if (
+            closed.share(text, texts) < SURELY
+            or grounds.strange(text, texts)
+            or any(closed.share(old, [text]) < KEPT for old in texts)
+            or bool(denied) != any(map(grounds.denials, texts))
+            or denied > sum(map(grounds.denials, texts))
+        ):
+            raise Refused("the joined text does not say what the memories say")
 
     def _check_numbers(self, text: str) -> None:
         if self._told is None:

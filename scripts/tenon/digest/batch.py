@@ -6,7 +6,7 @@ A turn that is longer than a batch is read in parts, over several batches; it ha
 from __future__ import annotations
 
 from tenon.base.text import cut, tokens, words
-from tenon.digest import prompts
+from tenon.digest import prompts, spot_runs
 from tenon.store import exchanges, memories, passages, places
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ class Batch:
         self.known_lines: list[str] = []
         self.lines: list[str] = []
         self.tokens = 0  # of what was said in it
-        self.outside: dict[int, int] = {}  # of a session: the first turn in which something from outside was read
+        self.outside: dict[int, float] = {}  # of a session: when something from outside was first read in it
 
     @property
     def turns(self) -> dict[str, Turn]:
@@ -72,7 +72,7 @@ class Batch:
     def source(self, turn: Turn) -> str:
         """The class of source of what a turn says: what the assistant said after it had read from outside counts as outside."""
         first = self.outside.get(turn.session)
-        return "outside" if turn.source == "assistant" and first is not None and first < turn.id else turn.source
+        return "outside" if turn.source == "assistant" and first is not None and first <= turn.at else turn.source
 
 
 def compose(store: Store, repository: int, room: int, since: float = 0.0) -> Batch | None:
@@ -117,7 +117,7 @@ def _tell(store: Store, batch: Batch, room: int) -> None:
         turn = part.turn
         if before is None or before.turn.session != turn.session:
             session = exchanges.session_of(store, turn.session)
-            first = exchanges.first_outside(store, turn.session)
+            first = _outside_since(store, turn.session)
             if first is not None:
                 batch.outside[turn.session] = first
             batch.lines.append(
@@ -132,6 +132,13 @@ def _tell(store: Store, batch: Batch, room: int) -> None:
         mark = ", goes on" if part.first else ""
         batch.lines.append(f"[{turn.ref} {who} {_day(turn.at)}{mark}] {prompts.harmless(text)}" + ("" if part.whole else " (to be continued)"))
         before = part
+
+
+def _outside_since(store: Store, session: int) -> float | None:
+    """When something from outside was first read in a session: a page, a message of another, or what a shell was told to fetch."""
+    first = exchanges.outside_since(store, session)
+    end = float("inf") if first is None else first
+    return next((at for at, command in exchanges.commands(store, session, end) if spot_runs.reads_away(command)), first)
 
 
 def _deeds(store: Store, before: Turn, after: Turn) -> Iterable[str]:

@@ -12,11 +12,26 @@ if TYPE_CHECKING:
 CODE = frozenset("`_/\\{}<>=$#@")
 
 
+KNOWN_NAMES = frozenset(
+    "I I'm I'd I'll I've Python Git GitHub English German French Spanish Italian Java JavaScript TypeScript Rust Docker Linux Windows Bash Markdown Claude "
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+)
+AROUND = ".,;:!?«»\"'()"
+BEGINS = (".", "!", "?", ":", "«", '"', "(")
+
+
 def is_general(store: Store, text: str) -> bool:
-    """Whether the text has no code, path, identifier, number or repository's name in it."""
+    """Whether the text has no code, path, identifier, number, proper name or repository's name in it."""
     if not CODE.isdisjoint(text):
         return False
     plain = text.split()
-    if any(word.strip(".,;:!?«»\"'()").count(".") or any(map(str.isdigit, word)) or word[1:].lower() != word[1:] and not word.isupper() for word in plain):
-        return False
-    return places.names(store).isdisjoint({*words(text), *(word.strip(".,;:!?«»\"'()").lower() for word in plain)})
+    before = "."
+    for raw in plain:
+        word = raw.strip(AROUND).replace("’", "'")
+        begins = before.endswith(BEGINS) or raw.startswith(BEGINS)
+        before = raw
+        if word in KNOWN_NAMES:
+            continue
+        if "." in word or any(map(str.isdigit, word)) or (word[1:].lower() != word[1:] and not word.isupper()) or (word.istitle() and not begins):
+            return False
+    return places.names(store).isdisjoint({*words(text), *(word.strip(AROUND).lower() for word in plain)})

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 KNOWN, TRANSCRIPT, STATEMENTS, MEMORIES = "known-memories", "transcript", "statements", "memories"
 _MARK = re.compile(rf"[<＜﹤](\s*/?\s*(?:{KNOWN}|{TRANSCRIPT}|{STATEMENTS}|{MEMORIES})\b)", re.IGNORECASE)
+_LINE = re.compile(r"\s*(?:[\[［]\s*[tm]\w|---|·)", re.IGNORECASE)  # how a turn, a memory, a session and a call are told
 
 CONSOLIDATION = """You consolidate the memory of a coding agent. You read a transcript of earlier conversations between a user and the agent and say, as JSON, \
 what is worth keeping. You talk to nobody and have no tools: your whole answer is one JSON object.
@@ -81,5 +82,9 @@ def framed(known: str, known_lines: Sequence[str], record: str, record_lines: Se
 
 
 def harmless(text: str) -> str:
-    """The text in which nothing can pass for one of our marks, and without letters that no request can hold."""
-    return _MARK.sub("‹\\1", clean(text))
+    """The text in which nothing can pass for our marks or for a line of the record, and without letters that no request can hold.
+
+    Its lines after the first are indented.
+    """
+    lines = _MARK.sub("‹\\1", clean(text)).splitlines()
+    return "\n  ".join("‹‹ " + line.lstrip() if _LINE.match(line) else line for line in lines)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tenon.base.errors import TenonError
 from tenon.base.text import cut, tokens
-from tenon.digest import prompts
+from tenon.digest import grounds, prompts
 from tenon.digest.applying import Refused
 from tenon.digest.general import is_general
 from tenon.digest.operations import REASON, SELF
@@ -29,6 +29,7 @@ ENOUGH = 5  # new memories that are worth a request
 READ_TOKENS = 6000  # of memories
 TOLD = 300  # characters of one
 BEARING = ("user", "assistant")
+SHARED, SHARE = 2, 0.3  # content words that a statement has of its evidence: so many, or that share of its own
 
 
 class Look:
@@ -81,6 +82,7 @@ class Reflecting:
         self.held = {ref: memory for ref, memory in digests.as_read(store, found.held).items() if memory.status != "superseded"}
         self.read = {ref: memory for ref, memory in digests.as_read(store, found.read).items() if memory.status != "superseded"}
         self.now = now
+        self.closed = closed.Closed(store)
         self.changes = CHANGES
         self.done = 0
         self.refused = 0
@@ -105,7 +107,7 @@ class Reflecting:
         if operation.text("kind") not in SELF:
             raise Refused("a reflection holds identity or relationship")
         evidence = self._evidence(operation)
-        text = self._text(operation)
+        text = self._text(operation, evidence)
         if memories.same(self.store, None, text) is not None:
             raise Refused("that is held already")
         if not identity.room(self.store, text):
@@ -121,7 +123,7 @@ class Reflecting:
     def _revise(self, operation: Operation) -> None:
         memory = self._statement(operation)
         evidence = self._evidence(operation)
-        text = self._text(operation)
+        text = self._text(operation, evidence)
         if not identity.room(self.store, text, instead=memory):
             raise Refused("identity has no room for so long a statement")
         memories.revise(self.store, memory.ref, text, cut(operation.text("reason"), REASON), self.now)
@@ -132,6 +134,7 @@ class Reflecting:
     def _let_go(self, operation: Operation) -> None:
         memory = self._statement(operation)
         memories.close(self.store, memory.ref, self.now)
+        self.closed.add(memory.text, None)
         self.changes -= 1
         del self.held[memory.ref]
         digests.add_step(self.store, self.digest, "let go", memory.id)
@@ -152,10 +155,18 @@ class Reflecting:
             raise Refused("its evidence is not among the memories that it was shown")
         return [memory for memory in found if memory is not None]
 
-    def _text(self, operation: Operation) -> str:
+    def _text(self, operation: Operation, evidence: Sequence[Memory]) -> str:
         text = kept(operation.text("text"), "text", LONGEST)
+        said = frozenset(word for memory in evidence for word in closed.content(memory.text))
+        shared = len(closed.content(text) & said)
+        if not grounds.is_worded(text):
+            raise Refused("there is no word in it")
+        if grounds.is_order(text):
+            raise Refused("it gives orders rather than saying who one is")
+        if shared < SHARED and shared < SHARE * max(1, len(closed.content(text))):
+            raise Refused("its evidence says nothing of it")
         if not is_general(self.store, text):
             raise Refused("it speaks of one project, and is told in all")
-        if closed.is_like(self.store, None, text):
+        if self.closed.is_like(None, text):
             raise Refused("it says what was let go of or undone")
         return text

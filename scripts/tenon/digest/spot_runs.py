@@ -118,9 +118,14 @@ class Work:
             self.edits.append(Edit(path, call.id, result.at, place))
         elif name in SHELLS and isinstance(given.get("command"), str) and not given.get("run_in_background"):
             run = Run(call, result, given, failed, passages.output(block.get("content")), place)
-            if _AWAY.search(run.command) and not _HERE.search(run.command):
+            if reads_away(run.command):
                 self.outside.append(place)
             self.runs.append(run)
+
+
+def reads_away(command: str) -> bool:
+    """Whether a command of a shell reads from another machine."""
+    return any(_AWAY.search(part) and not _HERE.search(part) for part in re.split(r"[;|\n]|&&", command))
 
 
 def edits_of(turn: Turn) -> list[str]:

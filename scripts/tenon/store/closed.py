@@ -25,38 +25,61 @@ CLOSED = "SELECT m.text, s.text FROM memory m LEFT JOIN memory s ON s.id = m.suc
 SEEN_FROM = " AND (m.repository IS NULL OR m.repository IN ({scope}))"
 
 
-def is_like(store: Store, repository: int | None, text: str) -> bool:
-    """Whether the text says what a closed memory said that is seen from the repository (None: any), rather than what took its place.
+class Closed:
+    """What was closed, read once for each repository that is asked about; for as long as nobody else can write."""
 
-    Two texts are alike when each has most of the other's content words, in whatever form and order. Of one that was undone (nothing
-    took its place) the numbers must be the same too.
-    """
-    said = content(text)
-    scope = places.scope(store, repository)
-    seen = SEEN_FROM.format(scope=", ".join("?" * len(scope))) if scope else ""
-    for old, new in store.each(CLOSED + seen, tuple(scope)):
-        before = content(old)
-        near = _alike(said, before)
-        if near < ALIKE or (len(said & before) < FEW and said != before):
-            continue
-        if new is not None and near > _alike(said, content(new)):
-            return True
-        if new is None and not any(not word.isalpha() for word in said ^ before):
-            return True
-    return False
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._read: dict[int | None, list[tuple[frozenset[str], frozenset[str] | None]]] = {}
+        self._since: list[tuple[frozenset[str], frozenset[str] | None]] = []
+
+    def add(self, old: str, new: str | None) -> None:
+        """One more was closed, by a memory that says `new` where that is given."""
+        self._since.append((content(old), None if new is None else content(new)))
+
+    def is_like(self, repository: int | None, text: str) -> bool:
+        """Whether the text says what a closed memory said that is seen from the repository (None: any), rather than what took its place.
+
+        Two texts are alike when each has most of the other's content words, in whatever form and order. Of one that was undone (nothing
+        took its place) the numbers must be the same too.
+        """
+        said = content(text)
+        return any(_is_like(said, old, new) for held in (self._of(repository), self._since) for old, new in held)
+
+    def _of(self, repository: int | None) -> list[tuple[frozenset[str], frozenset[str] | None]]:
+        if repository not in self._read:
+            scope = places.scope(self.store, repository)
+            seen = SEEN_FROM.format(scope=", ".join("?" * len(scope))) if scope else ""
+            rows = self.store.rows(CLOSED + seen, tuple(scope))
+            self._read[repository] = [(content(old), None if new is None else content(new)) for old, new in rows]
+        return self._read[repository]
 
 
 def content(text: str) -> frozenset[str]:
-    """The beginnings of a text's words that say something, and its numbers and identifiers whole."""
-    return frozenset(word[:STEM] if word.isalpha() else word for word in words(text) if (len(word) > 2 or not word.isalpha()) and word[:STEM] not in PLAIN)
+    """The beginnings of a text's words that say something, its numbers and identifiers whole, and the pairs of a script without spaces."""
+    return frozenset(word[:STEM] if word.isalpha() else word for each in words(text) if _tells(word := each.rstrip("*")) and word[:STEM] not in PLAIN)
 
 
 def share(text: str, others: Iterable[str]) -> float:
-    """The share of a text's content words that the others say, 0 to 1; 1 for a text without any."""
+    """The share of a text's content words that the others say, 0 to 1; 0 for a text without any."""
     wanted = content(text)
     said = frozenset(word for other in others for word in content(other))
-    return len(wanted & said) / len(wanted) if wanted else 1.0
+    return len(wanted & said) / max(1, len(wanted))
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(1, len(one), len(other))
+def _tells(word: str) -> bool:
+    """Whether a word may say something by its length; in other scripts than ours short ones do."""
+    return bool(word) and (len(word) > 2 or not word.isalpha() or not word.isascii())
+
+
+def _is_like(said: frozenset[str], old: frozenset[str], new: frozenset[str] | None) -> bool:
+    most, least = max(1, len(said), len(old)), min(len(said), len(old))
+    if least < ALIKE * most:
+        return False
+    shared = len(said & old)
+    near = shared / most
+    if near < ALIKE or (shared < FEW and said != old):
+        return False
+    if new is not None:
+        return near > len(said & new) / max(1, len(said), len(new))
+    return all(word.isalpha() for word in said ^ old)

@@ -31,7 +31,8 @@ PENDING_TOKENS = (
 )
 # What was done between two turns of a session, and whether something from outside the machine was read in it before.
 BETWEEN = f"SELECT {COLUMNS} FROM turn t WHERE t.session = ? AND t.thread = '' AND t.kind IN ('call', 'result') AND t.forgotten IS NULL AND t.id > ? AND t.id < ? ORDER BY t.id LIMIT ?"
-OUTSIDE = "SELECT min(id) FROM turn WHERE session = ? AND source = 'outside'"
+OUTSIDE = "SELECT min(at) FROM turn WHERE session = ? AND source = 'outside'"
+SHELL = "SELECT at, content FROM turn WHERE session = ? AND role = 'assistant' AND at < ? AND content LIKE '%\"command\"%' ORDER BY at"
 WAITING = (
     "SELECT t.repository, min(t.id), sum("
     + pressure.LEFT
@@ -218,10 +219,20 @@ def done_between(store: Store, session: int, after: int, before: int, limit: int
     return [Turn(row) for row in store.rows(BETWEEN, (session, after, before, limit))]
 
 
-def first_outside(store: Store, session: int) -> int | None:
-    """The first turn of a session in which something from outside the machine was read, or None."""
+def outside_since(store: Store, session: int) -> float | None:
+    """When something from outside the machine was first read in a session or by its sub-agents, in whatever order that was kept; None if never."""
     found = store.value(OUTSIDE, (session,))
-    return None if found is None else int(found)
+    return None if found is None else float(found)
+
+
+def commands(store: Store, session: int, before: float) -> Iterator[tuple[float, str]]:
+    """When a shell was called in a session or by its sub-agents before that time, and with which command, oldest first."""
+    for at, content in store.each(SHELL, (session, before)):
+        blocks = parse(content)
+        for block in blocks if isinstance(blocks, list) else ():
+            given = block.get("input") if isinstance(block, dict) else None
+            if isinstance(given, dict) and isinstance(given.get("command"), str):
+                yield float(at), given["command"]
 
 
 def _marks(numbers: Sequence[int]) -> str:
