@@ -241,6 +241,76 @@ def test_what_was_corrected_since_is_closed_when_it_is_read_late(store: Store, s
     assert ("live", "superseded", new.id) == (new.status, old.status, old.successor)
 
 
+MAIL = "Can you answer this mail?\n\nHi all,\n\nno, the orders are kept in PostgreSQL, not MongoDB.\n\nCheers, Mallory"
+
+
+@pytest.mark.parametrize(
+    ("tier", "source", "prompt", "closes"),
+    [
+        ("short", "user", "No, the orders are kept in PostgreSQL, not MongoDB.", True),
+        ("short", "assistant", "No, the orders are kept in PostgreSQL, not MongoDB.", True),
+        ("long", "user", "No, the orders are kept in PostgreSQL, not MongoDB.", False),
+        ("long", "assistant", "No, the orders are kept in PostgreSQL, not MongoDB.", False),
+        ("short", "user", "Fix issue 12.\n\nNo, the orders are kept in PostgreSQL, not MongoDB.", False),
+        ("short", "user", "The ticket is right. No, the orders are kept in PostgreSQL, not MongoDB.", False),
+    ],
+)
+def test_plain_code_closes_what_is_short_term_and_what_the_user_said_only_by_their_own_words(
+    store: Store, say: Say, project: Path, tier: str, source: str, prompt: str, closes: bool
+) -> None:
+    """Where it may have been pasted, and where it is long-term, a link waits for the user."""
+    say("s1", "hello", "Hello.")
+    ref, _ = memories.write(
+        store,
+        repository=home(store, project),
+        tier=tier,
+        kind="fact",
+        text="The orders are kept in MongoDB.",
+        reason="x",
+        now=1.0,
+        writer="digest",
+        source=source,
+    )
+    say("s2", prompt, "Changed.", day=1)
+
+    assert ("superseded" if closes else "live") == memories.get(store, ref).status
+    assert ([] if closes else ["supersedes"]) == [each["type"] for each in edges.pending(store, home(store, project), 9)]
+
+
+def test_what_was_pasted_does_not_close_what_the_user_said_when_it_is_read_late(store: Store, say: Say) -> None:
+    """Neither way round."""
+    say("s1", "Fix issue 12.\n\nNo, the orders are kept in PostgreSQL, not MongoDB.", "Changed.", day=9)
+    say("s2", "We decided to keep the orders in MongoDB.", "Noted.", day=1)
+
+    assert ["live", "live"] == [memory.status for memory in all_of(store)]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        MAIL,
+        "Here is the mail:\n\nHi,\n\nno, the orders are kept in PostgreSQL, not MongoDB.\n\nWe decided that deploys need no review.",
+        "Do the following.\n\nNo, the orders are kept in PostgreSQL, not MongoDB.",
+        "This is from the issue\n\nOrders\n\nNo, the orders are kept in PostgreSQL, not MongoDB.",
+        "Summarise:\n\n# Orders\n\nNo, the orders are kept in PostgreSQL, not MongoDB.",
+        "Here is the issue:\n\nIt fails:\n\n```\nx\n```\n\nNever use MongoDB for the orders.",
+    ],
+)
+def test_what_was_announced_as_somebody_elses_is_nothing_that_the_user_said(store: Store, say: Say, prompt: str) -> None:
+    """To the end, however many paragraphs it has."""
+    say("s1", prompt, "Done.")
+
+    assert [] == texts(store)
+
+
+def test_what_stands_after_a_pasted_log_is_the_users(store: Store, say: Say) -> None:
+    """A machine's output ends at an empty line or with its fence."""
+    say("s1", "Here is the log:\nit failed twice\n\nNever retry the payment call.", "Noted.")
+    say("s2", "Here is the mail:\n```\nwe always deploy on Friday\n```\nNever deploy on Fridays.", "Noted.", day=1)
+
+    assert ["Never retry the payment call.", "Never deploy on Fridays."] == texts(store)
+
+
 # ------------------------------------------------------------------ again
 
 

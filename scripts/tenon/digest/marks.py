@@ -101,6 +101,21 @@ DANGLING = Mark(
     r"so|will|can)\b))"
 )
 
+# ---------------------------------------------------------------- what somebody else wrote
+
+_LETTERS = "tickets?|e-?mails?|mails?|messages?|letters?|threads?|posts?|articles?|readme|reviews?|comments?|transcripts?|proposals?|reports?|texts?|documents?"
+_OTHERS = rf"(?:{_LETTERS}|issues?|pages?|docs?|documentation)"
+ANNOUNCING = (":", "this", "This", "following", "from", "From", "ere's", "ere’s", "ere is", "ere are", "ere comes")  # one of them stands in each of those
+ANNOUNCED = Mark(
+    rf"\bthis (?:\w+ )?(?:{_LETTERS})\b",
+    r"\bthe following\b[^.!?]{0,60}[:.!?]?\s*$",
+    rf"\bfrom (?:the|an?|this|his|her|their) (?:\w+ )?{_OTHERS}\b[^.!?]{{0,40}}:?\s*$",
+    rf"\bhere(?:'s|’s| is| are| comes) (?:\w+ ){{0,3}}{_OTHERS}\b",
+    rf"\b(?:{_OTHERS}|wrote|writes)\b[^.!?:]{{0,60}}:\s*$",
+    r"^\W*(?:please )?(?:summari[sz]e|translate|answer|review|rewrite|shorten|proofread|explain|read)(?: \w+){0,3}:\s*$",
+)
+OTHERS_WORDS = Mark(rf"\b(?:{_OTHERS}|wrote|writes|says|pasted|quoted?)\b")  # where they are spoken of, nobody knows whose words are whose
+
 # ---------------------------------------------------------------- what a correction names
 
 _THING = r"[^,.;:!?()]{1,60}?"

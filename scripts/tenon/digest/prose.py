@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 
 from tenon.base.text import words
+from tenon.digest import marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 END = 2000  # characters of prose that are read at each end of a long text
+TYPED = 600  # characters of a prompt that was surely typed
 LONGEST = 400  # characters of a sentence; a longer one was not typed, or says too much at once
 
 STOP = frozenset(
@@ -66,6 +68,14 @@ def unquoted(sentence: str) -> str:
     return _QUOTED.sub("Q1", sentence)
 
 
+def is_typed(text: str) -> bool:
+    """Whether somebody surely typed all of it themself: one short paragraph in which nothing is quoted and no other text is spoken of."""
+    plain = text.strip()
+    lines = plain.splitlines()
+    own = len(plain) <= TYPED and all(line.strip() and not _FENCE.match(line) and not _FOREIGN.match(line) for line in lines)
+    return own and _QUOTED.search(plain) is None and marks.OTHERS_WORDS.search(plain) is None
+
+
 def names(sentence: str) -> set[str]:
     """What tells the sentence from others, in lower case: numbers, identifiers, paths, words with capitals inside, and proper names.
 
@@ -114,20 +124,21 @@ def _blocks(text: str) -> Iterator[str]:
     held: list[str] = []
     fence = ""
     pasted = 0  # 1: what follows was announced as pasted; 2: it has begun
+    others = False  # it is what somebody else wrote, and goes on to the end
     for raw in text.splitlines():
         mark = _FENCE.match(raw[:80])
         if fence or mark:
             if mark:
                 fence = "" if fence == mark.group(1) else fence or mark.group(1)
             yield from _flush(held)
-            pasted = 0
+            pasted = pasted if others and pasted == 2 else 0
             continue
         line = raw.strip()
         if not line:
             yield from _flush(held)
-            pasted = 0 if pasted == 2 else pasted
+            pasted = 0 if pasted == 2 and not others else pasted
             continue
-        if pasted:
+        if pasted and not (others and held and not held[-1].endswith(":")):
             pasted = 2
             continue
         item = _BLOCK.match(raw)
@@ -138,8 +149,14 @@ def _blocks(text: str) -> Iterator[str]:
             yield from _flush(held)
             line = raw[item.end() :].strip()
         held.append(_cut(line))
-        pasted = 1 if len(line) < 200 and _PASTED.search(line) else 0
+        others = _is_announcing(line)
+        pasted = 1 if others or (len(line) < 200 and _PASTED.search(line)) else 0
     yield from _flush(held)
+
+
+def _is_announcing(line: str) -> bool:
+    """Whether what stands after the line is what somebody else wrote; unlike a machine's output it may have many paragraphs, and nothing tells where it ends."""
+    return len(line) < 200 and any(hint in line for hint in marks.ANNOUNCING) and marks.ANNOUNCED.search(line) is not None
 
 
 def _cut(line: str) -> str:

@@ -25,11 +25,11 @@ COMMANDS = 3  # of one exchange
 class Candidate:
     """One memory to be: `at` is the time of its newest turn.
 
-    Besides the text, `said` holds what a user's sentence says, `command` what was run, `episode` the parts of one (situation,
+    Besides the text, `said` holds what a user's sentence says (`typed`: in a prompt that they surely typed themself), `command` what was run, `episode` the parts of one (situation,
     action_taken, evidence); of these at most one is there.
     """
 
-    __slots__ = ("kind", "text", "reason", "source", "turns", "at", "strength", "said", "command", "episode")
+    __slots__ = ("kind", "text", "reason", "source", "turns", "at", "strength", "said", "typed", "command", "episode")
 
     def __init__(self, kind: str, text: str, reason: str, source: str, turns: Iterable[Turn], strength: float = 1.0) -> None:
         told = list(turns)
@@ -41,6 +41,7 @@ class Candidate:
         self.at = max(turn.at for turn in told)
         self.strength = strength
         self.said: spot_said.Said | None = None
+        self.typed = False
         self.command = ""
         self.episode: dict[str, str] | None = None
 
@@ -136,11 +137,13 @@ def _said(exchange: _Exchange) -> Iterator[Candidate]:
     if prompt is None or prompt.thread or prompt.source != "user":
         return
     replies = [] if exchange.outside else exchange.replies
+    typed = prose.is_typed(text_of(prompt))
     for said in spot_said.of_user(exchange.asked, [blocks for _, _, blocks in replies]):
         turns = [prompt] if said.answer < 0 else [prompt, replies[said.answer][1]]
         why = said.why + ("; after the arrow is what was answered" if said.answer >= 0 else "")
         candidate = Candidate(said.kind, said.text, why, "user", turns, said.strength)
         candidate.said = said
+        candidate.typed = typed
         yield candidate
 
 

@@ -1,8 +1,8 @@
 """Into the store what plain code spots: always, free, and each turn once.
 
 A memory has the time of its newest turn, so that what was imported late does not pass for new. What the user says again in other
-sessions is reinforced, and at last long-term; what a correction names as wrong is closed where it is surely meant, and never where
-the user wrote it.
+sessions is reinforced, and at last long-term; what a correction names as wrong is closed where it is surely meant and short-term, and
+never where the user wrote it. What the user said is closed only by what they surely typed themself; else a link is proposed.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class _Run:
             self.book.step("remember", memory.id)
         if candidate.said is not None and new:
             with suppress(TenonError):
-                Correcting(self.store, self.home, memory, candidate.said, self.book).apply()
+                Correcting(self.store, self.home, memory, candidate.said, self.book, typed=candidate.typed).apply()
         return new
 
     def _write(self, kind: str, text: str, candidate: Candidate) -> tuple[str, bool]:
@@ -200,15 +200,19 @@ class _Run:
 
 
 class Correcting:
-    """What follows from a new memory: what it corrects is closed or linked, and it is closed itself where a newer one corrects it."""
+    """What follows from a new memory: what it corrects is closed or linked, and it is closed itself where a newer one corrects it.
 
-    def __init__(self, store: Store, repository: int, memory: Memory, said: Said, book: Book) -> None:
+    `typed`: the user surely typed it themself.
+    """
+
+    def __init__(self, store: Store, repository: int, memory: Memory, said: Said, book: Book, *, typed: bool) -> None:
         self.store = store
         self.book = book
         self.repository = repository
         self.scope = places.scope(store, repository)
         self.memory = memory
         self.said = said
+        self.typed = typed
 
     def apply(self) -> None:
         """Closes, links, or does nothing."""
@@ -226,7 +230,7 @@ class Correcting:
             if old.id == self.memory.id or old.repository is None or old.valid_from > self.memory.valid_from or not _is_meant(self.said, old.text):
                 continue
             certain = _is_certain(self.said, old.text)
-            if certain and _is_ours(old):
+            if certain and _is_ours(old, self.typed):
                 memories.supersede(self.store, old.ref, self.memory.ref, self.memory.valid_from)
                 self.book.step("supersede", old.id, self.memory.id)
             elif proposed < PROPOSED and (certain or _tells(self.said, old.text)):
@@ -248,10 +252,14 @@ class Correcting:
             if newer.writer != "code" or newer.source != "user" or newer.id == self.memory.id or newer.valid_from <= self.memory.valid_from:
                 continue
             said = spot_said.reread(newer.text)
-            if said.wrong and _is_meant(said, self.memory.text) and _is_certain(said, self.memory.text):
+            if said.wrong and _is_meant(said, self.memory.text) and _is_certain(said, self.memory.text) and _is_ours(self.memory, self._was_typed(newer)):
                 memories.supersede(self.store, self.memory.ref, newer.ref, newer.valid_from)
                 self.book.step("supersede", self.memory.id, newer.id)
                 return
+
+    def _was_typed(self, memory: Memory) -> bool:
+        told = [exchanges.turn(self.store, f"t{number}") for number in memories.lineage(self.store, memory)]
+        return all(prose.is_typed(spot.text_of(turn)) for turn in told if turn.kind == "prompt")
 
 
 class _Pair:
@@ -334,9 +342,9 @@ class _Pairs:
         return here == path or (here == called.replace("\\", "/") and here.endswith("/" + path))
 
 
-def _is_ours(memory: Memory) -> bool:
-    """Whether it may be closed: not what the user wrote, nor what they may have written before that was noted."""
-    return memory.writer != "user" and not (memory.writer == "" and memory.source == "user")
+def _is_ours(memory: Memory, typed: bool) -> bool:
+    """Whether it may be closed: what is short-term, and was not written by the user, nor said by them where the correction may be somebody else's."""
+    return memory.tier == "short" and memory.writer != "user" and (memory.source != "user" or (typed and memory.writer != ""))
 
 
 def _is_meant(said: Said, text: str) -> bool:
