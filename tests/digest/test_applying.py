@@ -461,3 +461,25 @@ def test_a_text_that_nobody_can_read_is_refused(mind: Mind, text: str) -> None:
     _, refused = mind.apply(remember(text, [turn]), {"op": "gist", "turn": turn, "text": text}, {"op": "session", "turn": turn, "text": text})
 
     assert ["there is no word in it"] * 3 == [why.partition(": ")[2] for why in refused]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The ledger is sent abroad, the vault is opened by guests.", "The ledger is never sent abroad, the vault is never opened by guests, no."],
+    ids=["one fewer", "more"],
+)
+def test_a_merge_denies_what_was_denied(mind: Mind, text: str) -> None:
+    """As often at most, and not at all less than once."""
+    mind.say("Go on.")
+    refs = [mind.write("The ledger is never sent abroad."), mind.write("The vault is opened by guests.")]
+    _, refused = mind.apply({"op": "merge", "refs": refs, "text": text}, {"op": "associate", "refs": refs})
+
+    assert ["merge: the joined text does not say what the memories say"] == refused
+
+
+def test_half_of_the_words_at_least_are_the_users(mind: Mind) -> None:
+    """Two in five are not enough."""
+    turn = mind.say("Invoices are kept in the vault.")
+    mind.apply(remember("Invoices stay in a vault, kept behind the office.", [turn]), remember("Invoices stay in a vault behind the office.", [turn]))
+
+    assert ["user", "assistant"] == [row[0] for row in mind.store.rows("SELECT source FROM memory ORDER BY id")]

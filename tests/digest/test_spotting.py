@@ -308,7 +308,10 @@ def test_what_stands_after_a_pasted_log_is_the_users(store: Store, say: Say) -> 
     say("s1", "Here is the log:\nit failed twice\n\nNever retry the payment call.", "Noted.")
     say("s2", "Here is the mail:\n```\nwe always deploy on Friday\n```\nNever deploy on Fridays.", "Noted.", day=1)
 
-    assert ["Never retry the payment call.", "Never deploy on Fridays."] == texts(store)
+    say("s3", "I have thought about this message\nand we decided to keep sessions in Redis.", "Noted.", day=2)
+
+    assert ["Never retry the payment call.", "Never deploy on Fridays."] == texts(store)[:2]
+    assert "we decided to keep sessions in Redis." in texts(store)[2]
 
 
 # ------------------------------------------------------------------ again
