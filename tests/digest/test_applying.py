@@ -368,15 +368,15 @@ def test_a_merge_says_neither_less_nor_more_nor_the_opposite(mind: Mind, text: s
 
 
 @pytest.mark.parametrize(
-    ("text", "second", "tier", "source"),
+    ("text", "second", "joined"),
     [
-        ("Deploys happen on Friday, deploys need two approvals.", "user", "long", "user"),
-        ("Deploys happen on Friday and also need two written approvals.", "user", "short", "assistant"),
-        ("Deploys happen on Friday, deploys need two approvals.", "assistant", "short", "assistant"),
+        ("Deploys happen on Friday, deploys need two approvals.", "user", True),
+        ("Deploys happen on Friday and also need two written approvals.", "user", False),
+        ("Deploys happen on Friday, deploys need two approvals.", "assistant", False),
     ],
 )
-def test_joined_words_are_the_users_when_all_of_them_were(mind: Mind, text: str, second: str, tier: str, source: str) -> None:
-    """And no word was added."""
+def test_what_the_user_said_is_joined_with_its_like_alone_and_in_its_own_words(mind: Mind, text: str, second: str, joined: bool) -> None:
+    """It stays the user's and long-term then; else each stays as it is."""
     mind.say("Go on.")
     refs = [
         mind.write(said, kind="decision", tier="long", source=of, reason="said", writer="digest")
@@ -384,7 +384,10 @@ def test_joined_words_are_the_users_when_all_of_them_were(mind: Mind, text: str,
     ]
     _, refused = mind.apply({"op": "merge", "refs": refs, "text": text})
 
-    assert ([], [(tier, source)]) == (refused, mind.store.rows("SELECT tier, source FROM memory WHERE status = 'live'"))
+    assert joined == (refused == [])
+    assert [("long", "user")] * (1 if joined else 2 if second == "user" else 1) == mind.store.rows(
+        "SELECT tier, source FROM memory WHERE status = 'live' AND source = 'user'"
+    )
 
 
 def test_a_correction_or_merge_of_what_holds_everywhere_names_nothing_of_one_project(mind: Mind) -> None:

@@ -77,7 +77,9 @@ def test_in_the_background_it_begins_when_a_session_has_ended_and_the_user_agree
     user.claude.env["TENON_CLAUDE"] = str(user.claude.binary)
     user.says("And the vault is in Graz." + " And so on, and so on." * 500)
 
-    assert until(lambda: ["applied", "applied"] == user.rows("SELECT state FROM digest WHERE phase <> 'spotting' ORDER BY id"), 60), user.rows("SELECT state, why FROM digest")
+    assert until(lambda: ["applied", "applied"] == user.rows("SELECT state FROM digest WHERE phase <> 'spotting' ORDER BY id"), 60), user.rows(
+        "SELECT state, why FROM digest"
+    )
     assert 2 == len(questions(user))
     assert 2 == user.rows("SELECT count(*) FROM session")[0]
     assert [SELF] == user.rows("SELECT text FROM memory WHERE kind = 'relationship'")

@@ -13,7 +13,7 @@ from tenon.base.text import cut, words
 from tenon.digest import grounds
 from tenon.digest.general import is_general
 from tenon.digest.operations import GIST, KINDS, REASON, SUMMARY, TEXT
-from tenon.store import associations, before, closed, digests, edges, gists, memories, summaries
+from tenon.store import associations, before, closed, digests, edges, forgotten, gists, memories, summaries
 from tenon.store.wording import kept
 
 TYPE_CHECKING = False
@@ -136,8 +136,10 @@ class Applying:
         source = min((memory.source if memory.source in TRUST else "assistant" for memory in old), key=TRUST.index)
         tier = "long" if all(memory.tier == "long" for memory in old) else "short"
         if any(memory.source == "user" for memory in old) and not (source == "user" and closed.share(text, texts) >= 1.0):
-            source, tier = min(source, "assistant", key=TRUST.index), "short"
-        new = self._write(text, operation, kind=old[0].kind, source=source, turns=turns, tier=tier, agent_wide=old[0].repository is None)
+            raise Refused("what the user said is joined only with its like, and in its own words")
+        # How each was known, and no word of the model's: that could be of turns which the joined memory does not come from.
+        reason = "; ".join(dict.fromkeys(memory.reason for memory in old if memory.reason))
+        new = self._write(text, operation, reason, kind=old[0].kind, source=source, turns=turns, tier=tier, agent_wide=old[0].repository is None)
         for memory in old:
             if memory.id != new.id:
                 self._close(memory, new)
@@ -148,11 +150,12 @@ class Applying:
         text = self._text(operation, TEXT)
         self._check_numbers(text)
         tier = "long" if source == "user" and kind in ENTRUSTED else "short"
-        memory = self._write(text, operation, kind=kind, source=source, turns=[turn.id for turn in turns], tier=tier, agent_wide=agent_wide)
+        reason = operation.text("reason").strip() or ("said by the user" if source == "user" else "")
+        memory = self._write(text, operation, reason, kind=kind, source=source, turns=[turn.id for turn in turns], tier=tier, agent_wide=agent_wide)
         self.written.update(turn.id for turn in turns)
         return memory
 
-    def _write(self, text: str, operation: Operation, *, kind: str, source: str, turns: Sequence[int], tier: str, agent_wide: bool) -> Memory:
+    def _write(self, text: str, operation: Operation, reason: str, *, kind: str, source: str, turns: Sequence[int], tier: str, agent_wide: bool) -> Memory:
         repository = None if agent_wide else self.batch.repository
         if agent_wide and not self._is_general(kind, text):
             raise Refused("it speaks of one project, and would be told in all")
@@ -161,7 +164,7 @@ class Applying:
         known = memories.same(self.store, repository, text)
         if known is None and self.allowance.new <= 0:
             raise Refused("more new memories than so few words are worth")
-        reason = cut(operation.text("reason"), REASON) or ("said by the user" if source == "user" else "")
+        reason = cut(reason, REASON)
         at = max((turn.at for turn in self.turns.values() if turn.id in turns), default=self.now)
         if known is not None:
             self._freshen(known)
@@ -246,7 +249,7 @@ class Applying:
         turn = self._turn(operation.text("turn"))
         if turn.kind != "prompt":
             raise Refused("an exchange is named by its prompt")
-        gists.put(self.store, turn.id, self._text(operation, GIST, self.store), self.digest)
+        gists.put(self.store, turn.id, self._text(operation, GIST), self.digest)
         digests.add_step(self.store, self.digest, "gist", undo={"turn": turn.id})
         self.written.add(turn.id)
 
@@ -254,7 +257,7 @@ class Applying:
         turn = self._turn(operation.text("turn"))
         if turn.session in self.batch.outside:
             raise Refused("something from outside was read in that session")
-        text = self._text(operation, SUMMARY, self.store)
+        text = self._text(operation, SUMMARY)
         at = max(other.at for other in self.turns.values() if other.session == turn.session)
         summaries.upsert(self.store, turn.session, turn.repository, text, at, writer="digest")
         digests.add_step(self.store, self.digest, "session", undo={"session": turn.session})
@@ -314,9 +317,9 @@ class Applying:
     def _is_general(self, kind: str, text: str) -> bool:
         return kind in EVERYWHERE and is_general(self.store, text)
 
-    def _text(self, operation: Operation, most: int, store: Store | None = None) -> str:
-        text = kept(operation.text("text"), "text", most, store=store)
-        if not grounds.is_worded(text):
+    def _text(self, operation: Operation, most: int) -> str:
+        text = kept(operation.text("text"), "text", most, store=self.store)
+        if not grounds.is_worded(text) or forgotten.says_nothing(text):
             raise Refused("there is no word in it")
         return text
 

@@ -12,7 +12,7 @@ from tenon.digest import grounds, prompts
 from tenon.digest.applying import Refused
 from tenon.digest.general import is_general
 from tenon.digest.operations import REASON, SELF
-from tenon.store import closed, digests, identity, memories, spotted
+from tenon.store import closed, digests, forgotten, identity, memories, spotted
 from tenon.store.wording import kept
 
 TYPE_CHECKING = False
@@ -156,10 +156,10 @@ class Reflecting:
         return [memory for memory in found if memory is not None]
 
     def _text(self, operation: Operation, evidence: Sequence[Memory]) -> str:
-        text = kept(operation.text("text"), "text", LONGEST)
+        text = kept(operation.text("text"), "text", LONGEST, store=self.store)
         said = frozenset(word for memory in evidence for word in closed.content(memory.text))
         shared = len(closed.content(text) & said)
-        if not grounds.is_worded(text):
+        if not grounds.is_worded(text) or forgotten.says_nothing(text):
             raise Refused("there is no word in it")
         if grounds.is_order(text):
             raise Refused("it gives orders rather than saying who one is")

@@ -31,7 +31,9 @@ def done(store: Store, repository: int, written: Sequence[int], skipped: Sequenc
         )  # fmt: skip
         for row in sorted({row for rows in made.values() for row in rows}):
             memory = memories.by_id(store, row)
-            if memory.writer == "model" and not digests.is_noted(store, row):
+            first = min(exchanges.turn(store, f"t{turn}").at for turn, rows in made.items() if row in rows)
+            # What was known before that was said is only fresh again, and not of this digest's making.
+            if memory.writer == "model" and memory.created >= first and not digests.is_noted(store, row):
                 digests.add_step(store, number, "remember", row)
                 for old in digests.superseded_by(store, row):
                     digests.add_step(store, number, "supersede", old, row)
