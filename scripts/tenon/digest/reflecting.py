@@ -126,7 +126,9 @@ class Reflecting:
         text = self._text(operation, evidence)
         if not identity.room(self.store, text, instead=memory):
             raise Refused("identity has no room for so long a statement")
-        memories.revise(self.store, memory.ref, text, cut(operation.text("reason"), REASON), self.now)
+        if memories.same(self.store, None, text) is not None:
+            raise Refused("that is held already")
+        self.held[memory.ref] = memories.revise(self.store, memory.ref, text, cut(operation.text("reason"), REASON), self.now)
         spotted.bind(self.store, memory.id, [turn for one in evidence for turn in memories.lineage(self.store, one)])
         self.changes -= 1
         digests.add_step(self.store, self.digest, "revise", memory.id, undo={"revision": memory.revision})

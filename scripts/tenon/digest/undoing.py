@@ -43,7 +43,9 @@ def undo(store: Store, number: int, now: float, *, again: bool = False) -> list[
         kept: dict[str, str] = {}
         for step in reversed(work.steps):
             for line in work.taken_back(step):
-                kept[line.split(" ", 1)[0]] = line  # of a memory that several steps had to do with, what became of it at last
+                kept[line if line.startswith("link ") else line.split(" ", 1)[0]] = (
+                    line  # of a memory that several steps had to do with, what became of it at last
+                )
         digests.end(store, number, "undone", now)
         return [*kept.values(), *work.counted(), *work.resting()]
 
@@ -68,7 +70,7 @@ class _Undoing:
         if memory is not None and step.deed in ("supersede", "let go"):
             return self._reopened(memory, other)
         if memory is not None and step.deed == "revise":
-            return self._unrevised(memory, int(step.undo.get("revision", 0)))
+            return self._unrevised(memory)
         if memory is not None and step.deed == "reinforce":
             before.weaken(self.store, memory, step.undo)
         elif memory is not None and step.deed == "promote":
@@ -123,26 +125,26 @@ class _Undoing:
         return self._held_again(memory)
 
     def _held_again(self, memory: Memory) -> list[str]:
-        """Opens the memory, or what it took the place of where the digest that wrote it was undone before."""
-        if memory.writer != "user" and 1 in digests.undone_revisions(self.store, memory.id) and not self._stands(memory):
+        """Opens the memory, with the last text that no undone digest made of it; where there is none, what it took the place of."""
+        stands = memory.writer == "user" or memory.text not in self._made(memory, 0)
+        old = memory.text if stands else self._before(memory, 0)
+        if not old:
             older = [one for row in digests.undone_closings(self.store, memory.id) if (one := memories.by_id(self.store, row)).successor == memory.id]
             return [f"{memory.ref} stays closed: the digest that wrote it was undone", *(line for one in older for line in self._held_again(one))]
-        if memory.kind in identity.KINDS and not identity.room(self.store, memory.text):
+        if memory.kind in identity.KINDS and not identity.room(self.store, old):
             return [f"{memory.ref} stays closed: identity is full"]
         memories.reopen(self.store, memory.ref, self.now)
-        return [f"{memory.ref} holds again: «{cut(memory.text, 80)}»"]
+        if not stands:
+            memories.revise(self.store, memory.ref, old, UNDONE, self.now)
+        return [f"{memory.ref} holds again: «{cut(old, 80)}»"]
 
-    def _stands(self, memory: Memory) -> bool:
-        """Whether somebody has built on a memory of a digest's: the user confirmed it, or it says something else than it did at first."""
-        return memory.writer == "user" or memory.text != str(next((earlier["text"] for earlier in memories.history(self.store, memory)), memory.text))
-
-    def _unrevised(self, memory: Memory, revision: int) -> list[str]:
+    def _unrevised(self, memory: Memory) -> list[str]:
         if memory.id in self.unrevised:
             return []  # with a later revision of this digest's
         self.unrevised.add(memory.id)
-        if memory.revision != revision + 1 or memory.status == "superseded" or memory.writer == "user":
+        if memory.status == "superseded" or self._stands(memory):
             return [f"{memory.ref} stays as it is: it was changed since"]
-        old = self._before(memory)
+        old = self._before(memory, self.digest)
         forgotten.bury(self.store, memory.text, UNDONE, self.now)
         if old and identity.room(self.store, old, instead=memory):
             memories.revise(self.store, memory.ref, old, UNDONE, self.now)
@@ -150,14 +152,24 @@ class _Undoing:
         memories.close(self.store, memory.ref, self.now)
         return [f"{memory.ref} is closed, as what it said before holds no more or has no room: «{cut(memory.text, 80)}»"]
 
-    def _before(self, memory: Memory) -> str:
+    def _stands(self, memory: Memory) -> bool:
+        """Whether somebody has built on what this digest wrote or revised: the user confirmed it, or it says what no digest that is undone made of it."""
+        return memory.writer == "user" or memory.text not in self._made(memory, self.digest)
+
+    def _made(self, memory: Memory, undoing: int) -> set[str]:
+        """The texts that digests made of the memory which were undone, or are now."""
+        texts = {**self._earlier(memory), memory.revision: memory.text}
+        return {texts[number] for number in digests.undone_revisions(self.store, memory.id, undoing) if number in texts}
+
+    def _before(self, memory: Memory, undoing: int) -> str:
         """The last that a memory said which no undone digest made of it, or «» where there is nothing, or nothing that may be said again."""
-        undone = digests.undone_revisions(self.store, memory.id, self.digest)
-        texts = {int(str(earlier["revision"])): str(earlier["text"]) for earlier in memories.history(self.store, memory)}
-        wrong = {texts[number] for number in undone if number in texts}
-        old = next((texts[number] for number in sorted(texts, reverse=True) if texts[number] not in wrong), "")
+        wrong, earlier = self._made(memory, undoing), self._earlier(memory)
+        old = next((earlier[number] for number in sorted(earlier, reverse=True) if earlier[number] not in wrong), "")
         twin = memories.same(self.store, memory.repository, old) if old else None
         return "" if forgotten.is_buried(self.store, old) or (twin is not None and twin.id != memory.id) else old
+
+    def _earlier(self, memory: Memory) -> dict[int, str]:
+        return {int(str(earlier["revision"])): str(earlier["text"]) for earlier in memories.history(self.store, memory)}
 
     def _resummarised(self, session: int) -> None:
         held = summaries.of_session(self.store, session)
@@ -166,9 +178,11 @@ class _Undoing:
             summary.write(self.store, held.name, "", self.now)
 
     def _waiting(self, step: Step) -> str:
-        """Has the turns that were read wait again, those that were read in parts from where the digest began."""
-        count = exchanges.unmark(self.store, [int(turn) for turn in step.undo.get("turns", ())])
+        """Has the turns that were read wait again, if no later digest has read them; those that were read in parts from where the digest began."""
+        since = digests.read_since(self.store, self.digest)
+        turns = [int(turn) for turn in step.undo.get("turns", ()) if int(turn) not in since]
+        count = exchanges.unmark(self.store, turns)
         for turn, (first, last) in step.undo.get("parts", {}).items():
-            if int(turn) in step.undo["turns"] or exchanges.read_to(self.store, int(turn)) == last:
+            if int(turn) in turns or (int(turn) not in since and exchanges.read_to(self.store, int(turn)) == last):
                 exchanges.set_read_to(self.store, int(turn), first)
         return f"{count} turn{'s' if count != 1 else ''} wait{'' if count != 1 else 's'} again"

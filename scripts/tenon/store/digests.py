@@ -39,6 +39,7 @@ _STEPS = "FROM step s JOIN digest d ON d.id = s.digest WHERE"
 UNDONE_WRITING = f"SELECT s.deed, s.undo {_STEPS} (d.state = 'undone' OR d.id = ?) AND s.memory = ? AND s.deed IN ('remember', 'hold', 'revise')"
 UNDONE_CLOSINGS = f"SELECT s.memory {_STEPS} d.state = 'undone' AND s.other = ? AND s.deed = 'supersede' AND s.memory IS NOT NULL ORDER BY 1"
 SUMMARISED = f"SELECT s.undo {_STEPS} d.state = 'applied' AND s.digest > ? AND s.deed = 'session'"
+READ_SINCE = f"SELECT s.undo {_STEPS} d.state = 'applied' AND s.digest > ? AND s.deed = 'read'"
 MADE_OF = "SELECT memory FROM lineage WHERE turn = ?"
 SUPERSEDED_BY = "SELECT id FROM memory WHERE successor = ? ORDER BY id"
 IS_NOTED = "SELECT 1 FROM step WHERE memory = ? AND deed = 'remember'"
@@ -189,6 +190,12 @@ def undone_closings(store: Store, successor: int) -> list[int]:
 def summarised_since(store: Store, number: int, session: int) -> bool:
     """Whether a later digest, which is applied, has summed up the session."""
     return any(isinstance(undo := parse(str(stored)), dict) and undo.get("session") == session for (stored,) in store.rows(SUMMARISED, (number,)))
+
+
+def read_since(store: Store, number: int) -> set[int]:
+    """The turns that later digests, which are applied, have read to their ends."""
+    read = (parse(str(stored)) for (stored,) in store.rows(READ_SINCE, (number,)))
+    return {int(turn) for undo in read if isinstance(undo, dict) for turn in undo.get("turns", ())}
 
 
 def links_from(store: Store, turns: Collection[int]) -> list[int]:
