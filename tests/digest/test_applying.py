@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tenon.digest import applying
-from tenon.store import associations, closed, digests, edges, exchanges, gists, memories, summaries
+from tenon.digest import applying, undoing
+from tenon.store import associations, closed, digests, edges, exchanges, forget, gists, memories, summaries
 from tenon.store.db import Store
 from tests.digest.minds import Mind, remember
 
@@ -486,3 +486,46 @@ def test_half_of_the_words_at_least_are_the_users(mind: Mind) -> None:
     mind.apply(remember("Invoices stay in a vault, kept behind the office.", [turn]), remember("Invoices stay in a vault behind the office.", [turn]))
 
     assert ["user", "assistant"] == [row[0] for row in mind.store.rows("SELECT source FROM memory ORDER BY id")]
+
+
+def test_a_joined_memory_says_how_each_was_known(mind: Mind) -> None:
+    """And has no other reason of a model's: that could be of turns which it does not come from."""
+    mind.say("The lamp is red, the pump is green.")
+    refs = [mind.write("The lamp is red.", reason="seen by Otto"), mind.write("The pump is green.", reason="seen by Edda")]
+    _, refused = mind.apply({"op": "merge", "refs": refs, "text": "The lamp is red. The pump is green.", "reason": "the xylograph says so"})
+
+    assert [] == refused
+    assert ["seen by Otto; seen by Edda"] == [row[0] for row in mind.store.rows("SELECT reason FROM memory WHERE status = 'live'")]
+
+
+def test_what_has_words_that_were_forgotten_is_one_memory_without_them(mind: Mind) -> None:
+    """However often it is written; and where nothing else is left it is none."""
+    mind.write("The xylograph.")
+    forget.forget(mind.store, forget.matching(mind.store, "xylograph"), "", mind.at, ["xylograph"])
+    turn = mind.say("The lamp of the xylograph is red.")
+    mind.apply(remember("The lamp of the xylograph is red.", [turn]))
+    number, refused = mind.apply(remember("The lamp of the xylograph is red.", [turn]), remember("Xylograph!", [turn]))
+
+    assert ["remember: there is no word in it"] == refused
+    assert {"reinforce": 1, "refused": 1} == digests.counts(mind.store, number)
+    assert ["The lamp of the [forgotten] is red."] == mind.live()
+    undoing.undo(mind.store, number, mind.at)
+    assert ["The lamp of the [forgotten] is red."] == mind.live()
+
+
+def test_forgetting_what_a_digest_has_read_takes_the_reasons_of_its_links_that_quote_it(mind: Mind) -> None:
+    """The links stay, with a mark in the place of the reason; those that quote nothing of it keep theirs."""
+    turn, other = mind.say("The xylograph is Otto's."), mind.say("The pump is green.")
+    refs = [mind.write(f"The {thing} is red.") for thing in ("lamp", "vault", "cellar")]
+    number, refused = mind.apply(
+        {"op": "link", "from": refs[0], "to": refs[1], "relation": "related_to", "reason": "as the xylograph shows"},
+        {"op": "link", "from": refs[1], "to": refs[2], "relation": "related_to", "reason": "as with the pump"},
+    )
+    digests.add_step(mind.store, number, "read", undo={"turns": [int(turn[1:]), int(other[1:])]})
+    assert [] == refused
+
+    assert "the reason of link 1, which a digest gave after it had read that" in forget.preview(mind.store, [turn])
+    forget.forget(mind.store, [turn], "", mind.at)
+    assert [("approved", "[forgotten]"), ("approved", "as with the pump")] == mind.store.rows("SELECT status, reason FROM edge ORDER BY id")
+    with open(mind.store.path, "rb") as file:
+        assert b"xylograph" not in file.read()

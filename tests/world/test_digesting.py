@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tenon.base import paths, settings
-from tenon.digest import due, operations, prompts, reflecting
+from tenon.digest import due, operations, prompts, reflecting, undoing
 from tenon.store import db, digests, exchanges, forget, identity, memories, notes, pressure, spending
 from tenon.store.db import Store
 from tenon.world import digesting, runners
@@ -511,3 +511,37 @@ def test_a_statement_says_what_its_evidence_says_and_gives_no_orders(mind: Mind,
 
     assert (2 if why else 0) == len(refused)
     assert all(why in note for note in refused)
+
+
+def test_a_statement_comes_from_what_revised_it_too(mind: Mind) -> None:
+    """So that who forgets what was said is told of it."""
+    first, later = (mind.say(f"Please ask before {things} are touched.") for things in ("migrations", "invoices"))
+    held = mind.write(
+        "I ask before migrations are touched.", repository=None, tier="long", kind="identity", reason="x", source="reflection", writer="digest",
+        turns=[int(first[1:])],
+    )  # fmt: skip
+    known = mind.write("The user wants to be asked before invoices are touched.", source="user", turns=[int(later[1:])])
+    for number in range(reflecting.ENOUGH):
+        mind.write(f"Remark {number}.")
+
+    def reflect(prompt: str) -> str:
+        return answer(last_of(prompt), {"op": "revise", "ref": held, "text": "I ask before invoices are touched.", "evidence": [known], "reason": "so"})
+
+    run(mind.store, Model(silent, reflect))
+    assert ["I ask before invoices are touched."] == [memory.text for memory in identity.held(mind.store)]
+    assert f"{held} came from other turns besides {later}, and stays; name it to forget it too" in forget.preview(mind.store, [later])
+
+
+def test_part_of_a_long_turn_waits_again_when_its_digest_is_undone(mind: Mind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From where that digest began to read, and not from its beginning."""
+    for name in ("BATCH", "LEAST"):
+        monkeypatch.setattr(digesting, name, 1000)
+    run(mind.store, Model(silent))
+    turn = int(mind.say("word " * 2000)[1:])
+    run(mind.store, Model(*[silent] * 9))
+    numbers = [one.id for one in digests.newest(mind.store, 9)][:3]
+    places = [exchanges.read_to(mind.store, turn) for number in numbers if undoing.undo(mind.store, number, NOW, again=True)]
+
+    assert 3 == len(places) == len(set(places))
+    assert places == sorted(places, reverse=True)
+    assert (0, 1) == (places[-1], exchanges.pending_size(mind.store, mind.here)[1])
