@@ -45,7 +45,9 @@ def test_a_digest_reads_what_waits_and_marks_what_was_dealt_with(user: User) -> 
     assert "Turns shown, in order: t1, t3, t4, t6. Mark only turns from this list." in session.sent
     assert '"marked":2' in "".join(results_of(session.requests[-1].body)).replace(" ", "")
     assert [(1, "written"), (3, "skipped")] == user.rows("SELECT turn, how FROM consolidated ORDER BY turn")
-    assert [("Only Ottilie may restart zebra-42.", 1)] == user.rows("SELECT m.text, l.turn FROM memory m JOIN lineage l ON l.memory = m.id WHERE m.writer = 'model'")
+    assert [("Only Ottilie may restart zebra-42.", 1)] == user.rows(
+        "SELECT m.text, l.turn FROM memory m JOIN lineage l ON l.memory = m.id WHERE m.writer = 'model'"
+    )
     after = user.says("/memory-digest", *ALLOWED).sent
     assert "Turns shown, in order: t4, t6. Mark only" in after  # and not what the model said of its digest
 

@@ -18,7 +18,7 @@ QUESTION = "Who may restart the staging database, and what is it called?"
 
 
 def test_what_was_only_said_comes_back_where_it_fits_and_nowhere_else(user: User) -> None:
-    """The question gets it with its id; another prompt does not, nor does another folder; no memory was written."""
+    """The question gets it with its id; another prompt does not, nor does another folder; no memory was written but what plain code spots."""
     user.says(FACT)
 
     (recalled,) = user.says(QUESTION).blocks("UserPromptSubmit")
@@ -26,7 +26,7 @@ def test_what_was_only_said_comes_back_where_it_fits_and_nowhere_else(user: User
     assert "(t1, t3)" in recalled
     assert [] == user.says("Please write a limerick about the sea").blocks("UserPromptSubmit")
     assert "zebra-42" not in user.says(QUESTION, folder=user.claude.project.parent / "elsewhere").sent
-    assert [0] == user.rows("SELECT count(*) FROM memory")
+    assert [] == user.rows("SELECT text FROM memory WHERE writer <> 'code'")
 
 
 def test_every_session_starts_with_what_is_known(ten: tuple[User, list[Session]]) -> None:
