@@ -529,3 +529,19 @@ def test_forgetting_what_a_digest_has_read_takes_the_reasons_of_its_links_that_q
     assert [("approved", "[forgotten]"), ("approved", "as with the pump")] == mind.store.rows("SELECT status, reason FROM edge ORDER BY id")
     with open(mind.store.path, "rb") as file:
         assert b"xylograph" not in file.read()
+
+
+def test_a_memory_is_one_by_whatever_name_it_goes(mind: Mind) -> None:
+    """What is done to it by the name that the answer gave is known by its id: it is strengthened twice, weakened twice, and closed once."""
+    lamp = mind.write("The lamp is red.", strength=0.3)
+    turn = mind.say("The lamp is red. No, the lamp is green.")
+    number, refused = mind.apply(
+        remember("The lamp is red.", [turn], name="n1"),
+        {"op": "reinforce", "ref": lamp, "turns": [turn]},
+        {"op": "correct", "old": lamp, "text": "The lamp is green.", "turns": [turn], "name": "n2"},
+        {"op": "link", "from": "n1", "to": "n2", "relation": "related_to", "reason": "so"},
+    )
+
+    assert ["link: the memory was superseded"] == refused
+    undoing.undo(mind.store, number, mind.at)
+    assert ("live", 0, 0.3) == (mind.memory(lamp).status, mind.memory(lamp).citations, mind.memory(lamp).strength)

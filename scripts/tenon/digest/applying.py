@@ -274,9 +274,10 @@ class Applying:
         return [self._turn(ref) for ref in operation.refs("turns")]
 
     def _memory(self, ref: str) -> Memory:
-        memory = self.named.get(ref.strip())
-        if memory is None:
+        known = self.named.get(ref.strip())
+        if known is None:
             raise Refused("it names a memory that it was not shown")
+        memory = memories.by_id(self.store, known.id)  # an earlier operation may have strengthened or closed it, by another name
         if memory.repository is not None and memory.repository not in self.batch.scope:
             raise Refused("it names a memory of another repository")
         if memory.status == "superseded":
