@@ -47,7 +47,7 @@ class Tenon:
 
     def __call__(self, *arguments: str, given: str | bytes = "", cwd: Path | None = None, start: tuple[str, ...] = (PYTHON, "-I", "-S", DOOR)) -> Result:
         data = given.encode() if isinstance(given, str) else given
-        done = subprocess.run([*start, *arguments], input=data, capture_output=True, cwd=cwd or self.project, env=self.environment(), timeout=60, check=False)
+        done = subprocess.run([*start, *arguments], input=data, capture_output=True, cwd=cwd or self.project, env=self.environment(), timeout=180, check=False)
         return Result(done)
 
     def environment(self) -> dict[str, str]:

@@ -78,7 +78,7 @@ def test_an_interrupted_import_goes_on_where_it_was(tenon: Tenon) -> None:
     )  # fmt: skip
     wait_for(lambda: turns(tenon) > 100)
     run.send_signal(signal.SIGINT)
-    _, told = run.communicate(timeout=60)
+    _, told = run.communicate(timeout=180)
 
     assert (130, True) == (run.returncode, b"goes on from here" in told), told
     before = turns(tenon)

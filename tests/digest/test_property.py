@@ -629,7 +629,7 @@ class Minds(RuleBasedStateMachine):
     def texts_of(self, memory: memories.Memory) -> str:
         """All that a memory says, and said."""
         earlier = memories.history(self.store, memory)
-        return " ".join([memory.text, memory.reason, *(f"{one['text']} {one['replaced_because']}" for one in earlier)])
+        return " ".join([memory.text, memory.reason, *(f"{one['text']} {one['replaced_because']}" for one in earlier)]).lower()
 
     def quoted(self, told: dict[str, str], refs: Iterable[str]) -> str:
         """The own words of what was told under these ids."""
