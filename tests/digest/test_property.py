@@ -270,9 +270,13 @@ class Minds(RuleBasedStateMachine):
         text = f"By hand: {self.word()} it is."
         self.texts.append(text)
         everywhere = kind in identity.KINDS
-        home = None if everywhere else self.homes[where]
         with suppress(TenonError), self.store.transaction():
-            ref = self.mind.write(text, repository=home, kind=kind, tier="long", reason="by hand", source="user", writer="user", now=self.tick())
+            if everywhere:
+                ref = identity.add(self.store, text, self.tick(), kind=kind)[0].ref
+            else:
+                ref = self.mind.write(
+                    text, repository=self.homes[where], kind=kind, tier="long", reason="by hand", source="user", writer="user", now=self.tick()
+                )
             held = [memory for memory in self.held(where) if (memory.kind in identity.KINDS) == everywhere and memory.ref != ref]
             if corrects and held:
                 memories.supersede(self.store, held[nth % len(held)].ref, ref, self.mind.at)
@@ -285,7 +289,11 @@ class Minds(RuleBasedStateMachine):
         if not found:
             return
         memory = found[nth % len(found)]
-        self.mind.write(memory.text, repository=memory.repository, source="user", writer="user", again=True, now=self.tick())
+        with suppress(TenonError):
+            if memory.kind in identity.KINDS:
+                identity.add(self.store, memory.text, self.tick(), kind=memory.kind)
+            else:
+                self.mind.write(memory.text, repository=memory.repository, source="user", writer="user", again=True, now=self.tick())
         self.signed()
 
     @rule(nth=NTH, how=st.sampled_from(("revise", "promote", "demote", "reinforce")), where=st.integers(0, 1))
@@ -604,11 +612,17 @@ class Minds(RuleBasedStateMachine):
         return self.mind.at
 
     def hears(self, line: str) -> None:
-        """A run says how far it is: what fails has changed nothing since it began."""
+        """A run says how far it is: what fails has changed nothing since it began, and what is done believes nobody from outside."""
         if " failed: " in line:
             assert self.before == self.state()
         elif "about" in line or "reflection on" in line:
             self.before = self.state()
+        elif " done" in line:
+            for step in digests.steps(self.store, int(re.findall(r"\d+", line)[0])):
+                if step.deed == "remember" and step.memory is not None:
+                    memory = memories.by_id(self.store, step.memory)
+                    sources = {exchanges.turn(self.store, f"t{turn}").source for turn in memories.lineage(self.store, memory)}
+                    assert sources - {"outside", "tool"} or not sources or ("short", True) == (memory.tier, memory.source in ("outside", "tool"))
 
     def state(self) -> list[Any]:
         """Everything that a digest could change, but for its own books and what plain code notices."""
@@ -676,6 +690,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int, int], None]:
     return made
 
 
+@pytest.mark.slow
 def test_whatever_happens_the_store_is_whole_and_the_users_word_stands(run: Callable[[int, int], None]) -> None:
     """What is forgotten is in no byte of the file, what is undone stays so, and a digest that fails changes nothing."""
-    run(30, 25)
+    run(60, 20)
