@@ -15,7 +15,7 @@ from tenon.store import db, memories
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "scripts" / "tenon"
 DOORS = [ROOT / "hooks", ROOT / "mcp_server"]
-FLOORS = {"base": 0, "vectors": 0.5, "store": 1, "recall": 2, "digest": 2, "wire": 2, "world": 3, "proxy": 4, "dashboard": 4, "cli": 4}
+FLOORS = {"base": 0, "vectors": 0.5, "store": 1, "recall": 2, "digest": 2, "wire": 2, "world": 3, "dashboard": 3.5, "proxy": 4, "cli": 4}
 OURS = {"tenon", "hooks", "mcp_server"}
 # What a prompt may load of the standard library beyond what the interpreter has loaded at its start.
 LEAN = {
