@@ -1,7 +1,7 @@
 """Passes the tests on a machine that has git and Python 3.10 or newer: makes .venv, installs tests/requirements.txt, runs pytest.
 
 python3 tests/run.py              # everything that this machine can run
-python3 tests/run.py --full       # installs the real clients first (npm): both Claude Codes, the MCP conformance suite
+python3 tests/run.py --full       # installs the real clients first (npm): both Claude Codes, the MCP conformance suite, the accessibility checker
 python3 tests/run.py -k redact    # what follows goes to pytest
 """
 
@@ -18,6 +18,7 @@ CACHE = ROOT / ".cache"
 CLAUDE = ("2.1.197", "2.1.332")
 CONFORMANCE = "0.2.0-alpha.12"
 NODE = "24"
+AXE = "4.14.1"
 
 
 def main(arguments: list[str]) -> int:
@@ -54,6 +55,7 @@ def clients() -> None:
     if npm is None:
         sys.exit("--full needs npm, which comes with Node.js")
     packages = {f"claude/{version}": [f"@anthropic-ai/claude-code@{version}"] for version in CLAUDE}
+    packages["axe"] = [f"axe-core@{AXE}"]
     packages["conformance"] = [f"@modelcontextprotocol/conformance@{CONFORMANCE}", f"node@{NODE}"]
     for name, wanted in packages.items():
         folder = CACHE / name
