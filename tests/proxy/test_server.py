@@ -197,7 +197,7 @@ def test_without_the_token_nothing_is_told_or_done(token: str, method: str, path
         assert [] == upstream.visits
 
 
-@pytest.mark.parametrize(("method", "path"), [("GET", "/_tenon/stop"), ("POST", "/_tenon/status"), ("GET", "/_tenon/"), ("GET", "/_dashboard/")])
+@pytest.mark.parametrize(("method", "path"), [("GET", "/_tenon/stop"), ("POST", "/_tenon/status"), ("GET", "/_tenon/"), ("GET", "/_tenon/dashboard")])
 def test_there_are_no_other_addresses_of_its_own(method: str, path: str) -> None:
     """And none of them goes upstream."""
     with RawUpstream(whole(b"ok")) as upstream, Pipe(upstream.url) as pipe:

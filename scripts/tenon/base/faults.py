@@ -32,6 +32,12 @@ def note(door: str, error: BaseException, detail: str = "") -> None:
         pass  # a full or read-only disk: doctor finds that by itself
 
 
+def silent(error: BaseException) -> BaseException:
+    """The fault without its message, which may quote what was said."""
+    bare: BaseException = type(type(error).__name__, (Exception,), {})()
+    return bare.with_traceback(error.__traceback__)
+
+
 def note_once(door: str, error: BaseException, detail: str = "") -> None:
     """Notes the fault unless one of that door with the same words stands among the newest. Never raises."""
     if not any((fault.get("door"), fault.get("said")) == (door, str(error)[:300]) for fault in recent()):

@@ -11,7 +11,7 @@ from tenon.base.errors import TenonError
 from tenon.cli import context
 from tenon.cli.main import reads
 from tenon.cli.out import is_terminal
-from tenon.digest import summary
+from tenon.digest import forgetting
 from tenon.store import forget, health
 
 TYPE_CHECKING = False
@@ -80,9 +80,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
 
 
 def _forget(here: Context, refs: Sequence[str], reason: str, texts: Sequence[str], out: Out) -> None:
-    for session in forget.forget(here.store, refs, reason, here.now, texts):
-        summary.write(here.store, session, "", here.now)
-    clean = forget.checkpoint(here.store)
+    clean = forgetting.forget(here.store, refs, reason, here.now, texts)
     if any(text.lower() in str(fault).lower() for text in texts for fault in faults.recent(10_000)):
         faults.clear()
     if not out.json:

@@ -38,6 +38,7 @@ VERBS = {
     "forget": "remove memories, turns or a text for good",
     "why": "what was put in front of the model, and why",
     "status": "what is stored here, and whether it works",
+    "dashboard": "all of it in a browser, to look at and to mend",
     "code": "Claude Code with past sessions in front, through the proxy",
     "proxy": "the proxy for every session of Claude Code: on, off, status",
     "start": "run the proxy in the background",

@@ -50,7 +50,11 @@ class Query:
         if len(text) > LONGEST:
             raise Wrong(f"The address goes on for too long; at most {LONGEST:,} characters of parameters are read.")
         self._given: dict[str, str] = {}
-        for name, value in parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=50):
+        try:
+            given = parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=50)
+        except ValueError:
+            raise Wrong("The address has too many parameters.") from None
+        for name, value in given:
             if name in self._given:
                 raise Wrong(f"'{name[:40]}' is given twice.")
             self._given[name] = value

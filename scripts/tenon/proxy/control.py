@@ -1,4 +1,4 @@
-"""The proxy's own two addresses: how it is doing, and that it should stop; for whoever proves to know its token, and proven in return."""
+"""The proxy's own addresses: how it is doing, a link to its dashboard, and that it should stop; for whoever proves to know its token, and proven in return."""
 
 from __future__ import annotations
 
@@ -35,7 +35,17 @@ def _done(proxy: Proxy, method: str, target: str) -> tuple[int, dict[str, Any] |
     if path == PREFIX + "stop" and method == "POST":
         proxy.ask_to_stop()
         return 200, {"stopping": True, "in_flight": proxy.in_flight}
-    return 404, f"Tenon's proxy has no {method} {PREFIX}… of that name; there is GET {PREFIX}status and POST {PREFIX}stop."
+    if path == PREFIX + "dashboard" and method == "POST":
+        return _link(proxy)
+    return 404, f"Tenon's proxy has no {method} {PREFIX}… of that name; there is GET {PREFIX}status, POST {PREFIX}dashboard and POST {PREFIX}stop."
+
+
+def _link(proxy: Proxy) -> tuple[int, dict[str, Any] | str]:
+    try:
+        return 200, {"link": proxy.dashboard().link()}
+    except Exception as error:  # noqa: BLE001 - as below; whoever asked serves the pages by itself
+        record.fault(error, "the dashboard could not be opened")
+        return 500, "A fault of Tenon's own kept the dashboard closed; `tenon doctor` shows the fault."
 
 
 def status(proxy: Proxy) -> dict[str, Any]:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import socket
 import time
-from http.server import BaseHTTPRequestHandler
 
 from tenon.base import paths
 from tenon.base.errors import TenonError
-from tenon.proxy import admission, control, record
+from tenon.proxy import admission, control, page, record
 from tenon.proxy.pipe import Exchange, Outlet
 from tenon.proxy.record import Line
-from tenon.world import dial, strict
+from tenon.world import loopback, strict
 from tenon.world.call import Call, shut
+from tenon.world.loopback import Connection, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from tenon.proxy.pipe import Plan
     from tenon.proxy.server import Proxy
     from tenon.wire.stream import Reader
@@ -25,11 +22,9 @@ if TYPE_CHECKING:
 IDLE_S = 900.0  # a client that keeps its connection may be silent that long
 READ_S = 120.0  # a request that has begun goes on within that
 LARGEST = 64 * 1024 * 1024  # bytes of a request; the API itself takes half of it
-DRAINED = 256 * 1024 * 1024
-DRAIN_S = 2.0
 AGENT = "/agent/"
-DASHBOARD = "/_dashboard/"
-NO_HTTP = "it does not begin like HTTP/1.1"
+WHO = "Tenon's proxy"
+ELSEWHERE = "Tenon's proxy is no way to other hosts: use it as ANTHROPIC_BASE_URL, not as HTTP_PROXY."
 
 
 class Untouched:
@@ -54,30 +49,17 @@ class Untouched:
         """There is nothing to note."""
 
 
-class Refused(Exception):
-    """A request that gets an answer of our own: a status and a sentence."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.sentence = sentence
-
-
-class Handler(BaseHTTPRequestHandler):
+class Handler(Connection):
     """One connection. `idle` while it waits for a request."""
 
-    protocol_version = "HTTP/1.1"
-    default_request_version = "HTTP/1.0"  # what cannot be understood gets an answer with a head
-    disable_nagle_algorithm = True
-    rbufsize = strict.PIECE
     server: Proxy
+    who = WHO
 
     def setup(self) -> None:
         """Makes the connection known to the proxy."""
         super().setup()
         self.idle = True
         self.known = False
-        self.expects = False
         self.call: Call | None = None
         self.server.enter(self)
 
@@ -103,8 +85,8 @@ class Handler(BaseHTTPRequestHandler):
         self.server.busy(self)
         self.connection.settimeout(READ_S)
         now = time.time()
-        if not self._understood():
-            self._drain()
+        if not self.understood():
+            self.drain()
             return
         headers = strict.pairs(self.headers)
         self.close_connection = self.request_version == "HTTP/1.0" or self.server.stopping or "close" in strict.tokens(headers, "connection")
@@ -124,64 +106,29 @@ class Handler(BaseHTTPRequestHandler):
         finally:
             self.server.log.note(line)
         if line.end == "refused":
-            self._drain()
+            self.drain()
 
-    def handle_expect_100(self) -> bool:
-        """The client is told to go on once its request was judged."""
-        self.expects = True
-        return True
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Says that a request was not understood; the library's own page would be one of HTML."""
-        self.close_connection = True
-        self.request_version = self.default_request_version
-        Outlet(self).error(400, f"Tenon's proxy did not understand the request: {explain or NO_HTTP}.")
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name for it
-        """Nothing: what is noted stands in the log of the proxy."""
-
-    def _understood(self) -> bool:
-        """Whether a head was read that can be judged; what cannot be has got its answer."""
-        self.expects = False
-        file: Any = self.rfile
-        try:
-            for _ in range(5):  # empty lines before a request are forgiven
-                self.raw_requestline = file.readline(strict.LONGEST_LINE)
-                if self.raw_requestline.strip():
-                    break
-            self.rfile: Any = strict.Lines(file)
-            if not self.parse_request():
-                return False
-            words = self.requestline.split(" ")
-            if len(words) == 3 and words[2] in {"HTTP/1.1", "HTTP/1.0"} and "".join(words).isprintable() and words[0].isascii():
-                return True
-            self.send_error(400)
-        except strict.Malformed as error:
-            self.send_error(400, None, str(error))
-        finally:
-            self.rfile = file
-        return False
+    def refuse(self, status: int, sentence: str) -> int:
+        """Sends an error in the API's own envelope; its size in bytes."""
+        return Outlet(self).error(status, sentence)
 
     def _judged(self, method: str, target: str, headers: list[tuple[str, str]], outlet: Outlet, line: Line) -> None:
         """Serves a request that was read up to its body. Raises Refused."""
-        sentence = admission.refusal(headers, old=self.request_version == "HTTP/1.0")
+        target = loopback.path_of(target, ELSEWHERE)
+        shown = page.is_page(target)  # the pages have a judge of their own: they are for browsers
+        sentence = "" if shown else admission.refusal(headers, old=self.request_version == "HTTP/1.0")
         if not self.known and not sentence:
-            sentence = admission.stranger(self.connection)
+            sentence = loopback.stranger(self.connection, WHO)
         if sentence:
             raise Refused(403, sentence)
         self.known = True
-        target = _origin(target)
-        try:
-            size = strict.size(headers) or 0
-            if size == strict.CHUNKED and strict.values(headers, "content-length"):
-                raise strict.Malformed("a body whose length is in doubt")
-        except strict.Malformed as error:
-            raise Refused(400, f"Tenon's proxy did not understand the request: {error}.") from error
+        if shown:
+            page.serve(self, target, headers, line)
+            return
+        size = self.length(headers)
         own = target.startswith(control.PREFIX)
-        if target.startswith(DASHBOARD):
-            raise Refused(404, "There is no dashboard at this proxy.")
         agent, target = ("", target) if own else self._route(target)
-        raw = self._body(size)
+        raw = self.body(size, LARGEST, f"The request exceeds the {LARGEST // 1024 // 1024} MB that Tenon's proxy takes; the API itself takes 32 MB.")
         line.received()
         if own:
             status, said, proven = control.answer(self.server, method, target, headers)
@@ -203,31 +150,6 @@ class Handler(BaseHTTPRequestHandler):
             return paths.agent_name(name), f"/{rest}{question}{query}"
         except TenonError as error:
             raise Refused(404, f"{error}.") from error
-
-    def _body(self, size: int) -> bytes:
-        """The body of the request. Raises Refused for one that is too large."""
-        too_large = Refused(413, f"The request exceeds the {LARGEST // 1024 // 1024} MB that Tenon's proxy takes; the API itself takes 32 MB.")
-        if size > LARGEST:
-            raise too_large
-        if size and self.expects:
-            super().handle_expect_100()
-        if size != strict.CHUNKED:
-            raw = self.rfile.read(size)
-            if len(raw) < size:
-                raise strict.Torn("the request broke off")
-            return bytes(raw)
-        chunks = strict.Chunks(self.rfile)
-        parts: list[bytes] = []
-        size = 0
-        try:
-            while data := chunks.read1():
-                size += len(data)
-                parts.append(data)
-                if size > LARGEST:
-                    raise too_large
-        except strict.Malformed as error:
-            raise Refused(400, "Tenon's proxy did not understand the request's body: its chunks are malformed.") from error
-        return b"".join(parts)
 
     def _relay(self, agent: str, method: str, target: str, headers: list[tuple[str, str]], raw: bytes, outlet: Outlet, line: Line) -> None:
         self.connection.settimeout(None)  # from here on a client that does not read holds the upstream up, as it would without us
@@ -258,29 +180,3 @@ class Handler(BaseHTTPRequestHandler):
         except Exception as error:  # noqa: BLE001 - fall back to plain Claude Code: a request goes through, whatever is wrong with us
             record.fault(error, "the request was relayed as it came")
             return Untouched(raw, "a fault of ours, noted")
-
-    def _drain(self) -> None:
-        """Reads what is still on its way, so that the client sees the answer and not a reset connection."""
-        try:
-            self.connection.shutdown(socket.SHUT_WR)
-            self.connection.settimeout(DRAIN_S)
-            end = time.monotonic() + DRAIN_S
-            size = 0
-            while size < DRAINED and time.monotonic() < end:
-                data = self.connection.recv(strict.PIECE)
-                if not data:
-                    break
-                size += len(data)
-        except OSError:
-            pass  # the client has left
-
-
-def _origin(target: str) -> str:
-    """The target as a path; a whole address of this machine is cut down to one. Raises Refused."""
-    if target.startswith("/") or target == "*":
-        return target
-    scheme, _, rest = target.partition("://")
-    host, slash, path = rest.partition("/")
-    if scheme.lower() == "http" and dial.is_loopback(admission.name_of(host)):
-        return slash + path or "/"
-    raise Refused(403, "Tenon's proxy is no way to other hosts: use it as ANTHROPIC_BASE_URL, not as HTTP_PROXY.")

@@ -16,11 +16,11 @@ from tenon.world.upstream import Abandoned, Broken, Unreachable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from http.server import BaseHTTPRequestHandler
     from typing import Any, Protocol
 
     from tenon.proxy.record import Line
     from tenon.wire.stream import Reader
+    from tenon.world.loopback import Connection
     from tenon.world.upstream import Answer, Call, Upstream
 
     class Plan(Protocol):
@@ -61,7 +61,6 @@ LONGEST_REFUSAL = 1_000_000  # bytes; what is longer is no error message
 ATTEMPTS = 4  # a rewritten request, the same without thinking, the client's own, and that without thinking
 READABLE = ("gzip", "x-gzip", "deflate", "identity")  # what the standard library can decode
 KINDS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large"}
-REASONS = {413: "Content Too Large"}  # where the library's word is an older one
 
 
 class Outlet:
@@ -72,7 +71,7 @@ class Outlet:
 
     __slots__ = ("http", "begun", "_chunked")
 
-    def __init__(self, http: BaseHTTPRequestHandler) -> None:
+    def __init__(self, http: Connection) -> None:
         self.http = http
         self.begun = False
         self._chunked = False
@@ -85,7 +84,8 @@ class Outlet:
             self._chunked = self.http.request_version != "HTTP/1.0"
         if self._chunked:
             headers.append(("Transfer-Encoding", "chunked"))
-        self._head(answer.status, answer.reason, headers)
+        self.begun = True
+        self.http.head(answer.status, answer.reason, headers)
 
     def write(self, data: bytes) -> None:
         """Sends a piece of the body at once."""
@@ -98,12 +98,9 @@ class Outlet:
 
     def own(self, status: int, value: object, more: Sequence[tuple[str, str]] = ()) -> int:
         """Sends a JSON answer of the proxy's own, with more headers; its size in bytes."""
+        self.begun = True
         data = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        headers = [("Content-Type", "application/json"), ("Content-Length", str(len(data))), ("Cache-Control", "no-store"), *more]
-        self._head(status, REASONS.get(status), headers)
-        if self.http.command != "HEAD":
-            self.http.wfile.write(data)
-        return len(data)
+        return self.http.whole(status, [("Content-Type", "application/json"), ("Cache-Control", "no-store"), *more], data)
 
     def error(self, status: int, sentence: str, more: Sequence[tuple[str, str]] = ()) -> int:
         """Sends an error in the API's own envelope; its size in bytes."""
@@ -119,15 +116,6 @@ class Outlet:
             client.close()
         else:
             shut(client)
-
-    def _head(self, status: int, reason: str | None, headers: Sequence[tuple[str, str]]) -> None:
-        self.begun = True
-        self.http.send_response_only(status, reason and "".join(letter for letter in reason if letter.isprintable()))
-        for name, value in headers:
-            self.http.send_header(name, value)
-        if self.http.close_connection:
-            self.http.send_header("Connection", "close")
-        self.http.end_headers()
 
 
 class Exchange:

@@ -11,6 +11,7 @@ from tenon.base.redact import redact
 
 LARGEST = 1_000_000  # bytes of the file; then it becomes the one older file
 LONGEST = 200  # characters of any one field
+DASHBOARD = "/_dashboard/"
 
 
 class Line:
@@ -21,7 +22,8 @@ class Line:
     def __init__(self, method: str, target: str, at: float) -> None:
         self.at = at
         self.method = method
-        self.path = redact(target.partition("?")[0])  # a gateway may have its key in the path
+        path, shown, _ = target.partition("?")[0].partition(DASHBOARD)
+        self.path = redact(path) + (shown and shown + "...")  # a gateway may have its key in the path; of the dashboard's not even names stay
         self.agent = ""
         self.why = ""
         self.status = 0
@@ -93,5 +95,4 @@ def _plain(text: str) -> str:
 
 def fault(error: BaseException, detail: str) -> None:
     """Notes a fault of ours where `tenon doctor` finds it; its message stays out, for it may quote what was said."""
-    silent = type(type(error).__name__, (Exception,), {})().with_traceback(error.__traceback__)
-    faults.note("proxy", silent, detail)
+    faults.note("proxy", faults.silent(error), detail)

@@ -12,8 +12,6 @@ import threading
 import time
 from collections import deque
 from contextlib import contextmanager
-from http.server import ThreadingHTTPServer
-from socketserver import TCPServer
 
 import tenon
 from tenon.base import paths, settings
@@ -22,6 +20,7 @@ from tenon.proxy import hangup, record
 from tenon.proxy.handler import Handler
 from tenon.world import claude_settings, dial, strict
 from tenon.world.call import shut
+from tenon.world.loopback import HOST, Server
 from tenon.world.upstream import Upstream, resolve
 
 TYPE_CHECKING = False
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
+    from tenon.dashboard.answers import Dashboard
     from tenon.proxy.pipe import Rewriter
 
-HOST = "127.0.0.1"
 HEARTBEAT_S = 2.0
 STOP_S = 30.0  # how long streams may go on after the proxy was asked to stop
 SHOWN_ERRORS = 20
@@ -43,7 +42,7 @@ class Stopped(Exception):
     """The proxy was asked to stop."""
 
 
-class Proxy(ThreadingHTTPServer):
+class Proxy(Server):
     """A proxy on `address`, in front of `upstream`; `rewriter` has plan() and status().
 
     It listens from the start; `serve` returns when it was asked to stop and what was going on has ended, after
@@ -51,12 +50,6 @@ class Proxy(ThreadingHTTPServer):
     are. The state file tells other programs of this user where the proxy is; its time is the heartbeat. Raises
     TenonError when the port is taken.
     """
-
-    daemon_threads = True
-    request_queue_size = 256
-    # Connections that have just ended do not block the port; Windows would let another program share it.
-    allow_reuse_address = sys.platform != "win32"
-    allow_reuse_port = False
 
     def __init__(
         self,
@@ -86,6 +79,8 @@ class Proxy(ThreadingHTTPServer):
         self._handlers: set[Handler] = set()
         self._mark: tuple[int, int] | None = None  # which file the state file is
         self._beaten = time.monotonic()
+        self._making = threading.Lock()
+        self._dashboard: Dashboard | None = None
         try:
             super().__init__(address, Handler)
         except (OSError, OverflowError) as error:
@@ -128,12 +123,6 @@ class Proxy(ThreadingHTTPServer):
         except OSError:
             pass  # it has ended, or wakes with the next heartbeat
 
-    def server_bind(self) -> None:
-        """Binds the port; without HTTPServer's question for this machine's name, which can take seconds."""
-        if sys.platform == "win32":
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
-        TCPServer.server_bind(self)
-
     def verify_request(self, request: object, client_address: object) -> bool:
         """Whether a new connection is taken."""
         return not self.stopping
@@ -160,6 +149,16 @@ class Proxy(ThreadingHTTPServer):
             "version": tenon.__version__, "pid": os.getpid(), "port": self.port, "root": ROOT, "upstream": self.upstream.masked, "started": self.started,
         }  # fmt: skip
         return told if self.digest else {**told, "no_digest": True}
+
+    def dashboard(self) -> Dashboard:
+        """The pages, made when somebody first looks; they only show."""
+        from tenon.dashboard.answers import Dashboard
+        from tenon.dashboard.door import Door
+
+        with self._making:
+            if self._dashboard is None:
+                self._dashboard = Dashboard(Door(self.port), self.agent)
+            return self._dashboard
 
     def report(self, sentence: str) -> None:
         """Keeps an error for the status."""

@@ -54,6 +54,7 @@ STEP = (
 SWEPT = f"SELECT e.id, e.strength, e.decayed {FROM} WHERE e.status <> 'rejected' AND {SEEN}"
 WEAKENED = "UPDATE edge SET strength = ?, decayed = ? WHERE id = ?"
 DROPPED = "UPDATE edge SET status = 'rejected', verdict = 'faded', strength = ?, decided = ?, decayed = ? WHERE id = ?"
+HOME = "SELECT coalesce(o.repository, t.repository) FROM edge e JOIN memory o ON o.id = e.origin JOIN memory t ON t.id = e.target WHERE e.id = ?"
 HOME_OF = "SELECT repository FROM memory WHERE id = ?"
 
 
@@ -170,6 +171,12 @@ def listing(store: Store, repository: int | None, kind: str | None = None, origi
             more += f"AND {column} = ? "
             values.append(_end(store, repository, ref).id)
     return [_told(row) for row in store.rows(sql.format(more=more), values)]
+
+
+def home(store: Store, edge_id: int) -> int | None:
+    """The repository that an edge is decided from: that of its memories, None when both are agent-wide or there is no such edge."""
+    found = store.value(HOME, (edge_id,))
+    return None if found is None else int(found)
 
 
 def neighbours(store: Store, memory_ids: Sequence[int], depth: int, repository: int | None = None) -> list[tuple[int, str, str, int]]:

@@ -77,7 +77,7 @@ def add(store: Store, text: str, now: float, *, kind: str = "identity", by_user:
             source="user" if by_user else "assistant", again=by_user and known is not None and known.status == "superseded", writer="user" if by_user else "model",
         )  # fmt: skip
         memory = memories.get(store, ref)
-        return (_signed(store, memory) if by_user else memory), new
+        return (sign(store, memory) if by_user else memory), new
 
 
 def correct(store: Store, ref: str, text: str, now: float, *, by_user: bool = True) -> Memory:
@@ -95,7 +95,7 @@ def correct(store: Store, ref: str, text: str, now: float, *, by_user: bool = Tr
         if len(text) > len(memory.text):  # a shorter one makes room, however little there is
             _room(store, text, memory)
         found = memories.revise(store, memory.ref, text, CORRECTED if by_user else "corrected in a session", now)
-        return _signed(store, found) if by_user else found
+        return sign(store, found) if by_user else found
 
 
 def remove(store: Store, ref: str, now: float) -> Memory:
@@ -173,6 +173,7 @@ def _room(store: Store, text: str, instead: Memory | None = None) -> None:
         raise TenonError(f"identity holds at most {MOST} statements of {BUDGET:,} characters in all; remove or shorten one first (`tenon identity` lists them)")
 
 
-def _signed(store: Store, memory: Memory) -> Memory:
+def sign(store: Store, memory: Memory) -> Memory:
+    """The memory as the user's own, which no digest touches."""
     store.execute(SIGN, (memory.id,))
     return memories.get(store, memory.ref)

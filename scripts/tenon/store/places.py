@@ -21,6 +21,7 @@ KNOWN_PLACE = "SELECT repository, fingerprint FROM place WHERE path = ?"
 SAME_FINGERPRINT = "SELECT path, repository FROM place WHERE fingerprint = ? ORDER BY seen DESC"
 ADD_PLACE = "INSERT OR REPLACE INTO place (path, repository, fingerprint, seen) VALUES (?, ?, ?, ?)"
 BY_KEY = "SELECT id FROM repository WHERE key = ?"
+FOLDERS = "SELECT path FROM place WHERE repository IN ({scope}) ORDER BY seen DESC, length(path), path"
 BY_PATH = "SELECT repository FROM place WHERE path = ?"
 ADD_REPOSITORY = "INSERT INTO repository (key, seen) VALUES (?, ?)"
 TARGET = "SELECT same_as FROM repository WHERE id = ?"
@@ -29,6 +30,7 @@ KEYS = "SELECT key FROM repository"
 JOINED = "SELECT id, same_as FROM repository WHERE same_as IS NOT NULL"
 RENAME = "UPDATE repository SET key = ? WHERE id = ?"
 SET_ALIAS = "UPDATE repository SET same_as = ? WHERE id = ?"
+SHOWN = "SELECT key FROM repository WHERE same_as IS NULL ORDER BY key"
 ALL = (
     "SELECT r.key, t.key, (SELECT count(*) FROM session s WHERE s.repository = r.id), "
     "(SELECT count(*) FROM memory m WHERE m.repository = r.id AND m.status = 'live') "
@@ -110,6 +112,12 @@ def by_key(store: Store, wanted: str) -> int:
     return int(found)
 
 
+def folders(store: Store, repository: int) -> list[str]:
+    """The folders that the repository was seen in, itself and its aliases, the latest first; some may be gone."""
+    numbers = scope(store, repository)
+    return [str(path) for (path,) in store.rows(FOLDERS.format(scope=", ".join("?" * len(numbers))), numbers)]
+
+
 def join(store: Store, alias: str, target: str, now: float) -> None:
     """From now on rows of `alias` are rows of `target`, and the other way round. Raises TenonError for unknown keys."""
     one, other = by_key(store, alias), by_key(store, target)
@@ -128,6 +136,11 @@ def part(store: Store, alias: str, now: float) -> None:
     with store.transaction():
         store.execute(SET_ALIAS, (None, found))
         store.execute(ADD_DEED, (now, alias, "is itself again"))
+
+
+def keys(store: Store) -> list[str]:
+    """The keys of all repositories but those that are an alias of another."""
+    return [str(row[0]) for row in store.rows(SHOWN)]
 
 
 def everything(store: Store) -> list[tuple[str, str | None, int, int]]:

@@ -105,6 +105,15 @@ def running(wait_s: float = ASK_S) -> State | None:
     return state
 
 
+def link(wait_s: float = ASK_S) -> str:
+    """An address that opens the dashboard of the proxy once; "" when none runs, or it has none."""
+    state = running(wait_s)
+    answer = None if state is None else _asked(state, "POST", "/_tenon/dashboard", wait_s)
+    told = None if answer is None else parse(answer.decode("utf-8", "replace"))
+    found = told.get("link") if isinstance(told, dict) else None
+    return found if state is not None and isinstance(found, str) and found.startswith(f"{state.url}/_dashboard/") else ""
+
+
 def start(port: int = 0, *, max_context: int = 0, upstream: str = "", wait_s: float = START_S) -> State:
     """The proxy that runs, started when there was none; what is not given comes from the settings.
 
