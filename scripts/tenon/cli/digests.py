@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tenon.base.text import cut
 from tenon.cli import context
-from tenon.digest import undoing
-from tenon.store import digests, exchanges, memories, places, pressure, spending, summaries
+from tenon.digest import recounting, undoing
+from tenon.store import digests, places, pressure, spending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,27 +13,7 @@ if TYPE_CHECKING:
 
     from tenon.cli.out import Out
     from tenon.store.db import Store
-    from tenon.store.digests import Digest, Step
-    from tenon.store.memories import Memory
-
-DEEDS = {
-    "remember": ("memory written", "memories written"), "supersede": ("memory closed", "memories closed"), "reinforce": ("reinforced", "reinforced"),
-    "link": ("link", "links"), "associate": ("association", "associations"), "gist": ("gist", "gists"), "session": ("session summed up", "sessions summed up"),
-    "hold": ("statement held", "statements held"), "revise": ("statement revised", "statements revised"), "let go": ("statement let go", "statements let go"),
-    "promote": ("made long-term", "made long-term"), "refused": ("refused", "refused"),
-}  # fmt: skip
-SIGNS = {
-    "remember": "+",
-    "hold": "+",
-    "supersede": "-",
-    "let go": "-",
-    "revise": "~",
-    "reinforce": "^",
-    "promote": "^",
-    "link": "=",
-    "associate": "=",
-    "refused": "!",
-}
+    from tenon.store.digests import Digest
 
 
 def run(options: argparse.Namespace, out: Out) -> int:
@@ -82,9 +61,7 @@ def _log(options: argparse.Namespace, out: Out) -> int:
 
 def line(store: Store, one: Digest) -> str:
     """A digest in one line."""
-    counts = digests.counts(store, one.id)
-    did = ", ".join(f"{counts[deed]} {names[counts[deed] != 1]}" for deed, names in DEEDS.items() if deed in counts)
-    told = did or one.why or ("is at it" if one.state == "running" else "nothing to keep")
+    told = recounting.counted(digests.counts(store, one.id)) or one.why or ("is at it" if one.state == "running" else "nothing to keep")
     if one.state == "failed":
         told = one.why
     cost = spending.of_digest(store, one.id)
@@ -107,64 +84,11 @@ def fields(store: Store, one: Digest) -> dict[str, Any]:
 def _show(store: Store, one: Digest, out: Out) -> None:
     steps = digests.steps(store, one.id)
     if out.json:
-        out.record({**fields(store, one), "did": [{"deed": step.deed, "said": said(store, step)} for step in steps]})
+        out.record({**fields(store, one), "did": [{"deed": step.deed, "said": recounting.said(store, step)} for step in steps]})
         return
     out.line(line(store, one))
     for step in steps:
-        told = said(store, step)
+        told = recounting.said(store, step)
         if told:
-            sign = SIGNS.get(step.deed, "·")
+            sign = recounting.SIGNS.get(step.deed, "·")
             out.line(f"  {out.styled({'+': 'good', '-': 'bad', '!': 'warn'}.get(sign, 'strong'), sign)} {told}")
-
-
-def said(store: Store, step: Step) -> str:
-    """What a step did, in words; «» for one that only keeps the books."""
-    memory, other = digests.named(store, step.memory), digests.named(store, step.other)
-    if step.deed == "refused":
-        return f"refused {step.note}"
-    if step.deed in ("remember", "hold"):
-        return f"{_named(memory)}{_from(store, memory)}"
-    if step.deed == "supersede":
-        return f"{_named(memory)}, closed in favour of {other.ref if other else 'one that was forgotten'}"
-    if step.deed == "let go":
-        return f"{_named(memory)}, let go"
-    if step.deed == "revise":
-        return _revised(store, memory, int(step.undo.get("revision", 0)))
-    if step.deed == "reinforce":
-        return f"{_named(memory)}, proved right once more"
-    if step.deed == "promote":
-        return f"{_named(memory)}, long-term from then on"
-    if step.deed in ("link", "associate"):
-        return f"{'linked' if step.deed == 'link' else 'associated'}: {_named(memory)} and {_named(other)}"
-    if step.deed == "gist":
-        from tenon.store import gists
-
-        turn = int(step.undo.get("turn", 0))
-        return f"t{turn} in a sentence: «{gists.of(store, turn) or '(gone)'}»"
-    if step.deed == "session":
-        number = int(step.undo.get("session", 0))
-        held = summaries.of_session(store, number)
-        text = cut(held.text, 300) if held is not None and held.writer == "digest" else "(replaced since)"
-        return f"session {exchanges.session_of(store, number).name} in a few sentences: «{text}»"
-    if step.deed == "read":
-        return f"{context.counted(len(step.undo.get('turns', ())), 'turn')} dealt with"
-    return ""
-
-
-def _named(memory: Memory | None) -> str:
-    if memory is None:
-        return "(forgotten since)"
-    return f"{memory.ref} [{memory.tier} · {memory.kind.replace('_', ' ')} · {memory.source}] «{cut(memory.text, 200)}»"
-
-
-def _from(store: Store, memory: Memory | None) -> str:
-    turns = memories.lineage(store, memory) if memory is not None else []
-    return f" (from {', '.join(f't{turn}' for turn in turns[:6])}{', …' if len(turns) > 6 else ''})" if turns else ""
-
-
-def _revised(store: Store, memory: Memory | None, revision: int) -> str:
-    if memory is None:
-        return "(forgotten since)"
-    texts = {int(str(earlier["revision"])): str(earlier["text"]) for earlier in memories.history(store, memory)}
-    texts[memory.revision] = memory.text
-    return f"{memory.ref}: «{cut(texts.get(revision, '(gone)'), 160)}» became «{cut(texts.get(revision + 1, '(gone)'), 160)}»"
