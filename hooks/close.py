@@ -12,7 +12,7 @@ import time
 from hooks import digesting, turn, where
 from tenon.base import paths, settings
 from tenon.digest import capture, summary
-from tenon.store import db, journal, places, tasks
+from tenon.store import db, growth, journal, places, tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def answer(event: dict[str, Any]) -> Answer | None:
         summary.write(store, session, reason, now)
         hand_over(store, folder, now)
         journal.prune(store, now)
+        growth.daily(store, now)
         if time.monotonic() - began < LATEST_S:
             turn.spot(store, session, SPOT_S)
         # Last: a process that was started survives the session when this hook ends by itself.

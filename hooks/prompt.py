@@ -112,10 +112,9 @@ def _recalled(store: Store, event: dict[str, Any], prompt: str, chosen: Settings
     repository = places.find(store, where.folder(event))
     meaning = _meaning(store, prompt, chosen)
     found = offer.look(store, prompt, session=session, repository=repository, chosen=chosen, now=now, meaning=meaning)
-    if not found.text:
-        return None
-    _record(store, found, session, repository, now)
-    return Answer(context=found.text)
+    if found.text or found.skipped:
+        _record(store, found, session, repository, now)
+    return Answer(context=found.text) if found.text else None
 
 
 def _meaning(store: Store, prompt: str, chosen: Settings) -> tuple[Model, list[int]] | None:

@@ -133,10 +133,15 @@ def _brief(store: Store, event: dict[str, Any], chosen: Settings, now: float) ->
         return None
     if store.writable:
         told = [(ref, 0.0, ()) for ref in refs if injection.names(text, ref)]
-        _written(
-            lambda: journal.record(store, event="session", session=session, repository=repository, words=_named(sections), hits=told, chars=len(text), now=now),
-            "the briefing was given and not journalled",
-        )
+        missed = [(ref, 0.0, (), "c") for ref in refs if not injection.names(text, ref)]
+        words, chars = _named(sections), len(text)
+
+        def write() -> None:
+            journal.record(
+                store, event="session", session=session, repository=repository, words=words, hits=told, chars=chars, now=now, skipped=missed
+            )  # fmt: skip
+
+        _written(write, "the briefing was given and not journalled")
     return Answer(context=text)
 
 

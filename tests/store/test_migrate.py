@@ -11,7 +11,25 @@ import pytest
 
 from tenon.base.errors import TenonError
 from tenon.digest import applying, batch, operations
-from tenon.store import conversations, db, digests, edges, exchanges, forget, health, memories, migrate, rescue
+from tenon.store import (
+    archive,
+    conversations,
+    db,
+    digests,
+    edges,
+    exchanges,
+    forget,
+    growth,
+    health,
+    journal,
+    latency,
+    memories,
+    migrate,
+    places,
+    rescue,
+    spending,
+    usage,
+)
 from tests.store.chain import checked
 
 NOW = 1_796_200_000.0
@@ -32,14 +50,14 @@ def test_the_newest_version_is_that_of_the_last_schema_file() -> None:
     """A file that nobody applies, or a number without a file, would be found here."""
     files = sorted(path.name for path in Path(migrate.SCHEMA).iterdir())
 
-    assert 4 == migrate.NEWEST == len(files)
+    assert 5 == migrate.NEWEST == len(files)
     assert [f"{number:04d}" for number in range(1, migrate.NEWEST + 1)] == [name[:4] for name in files]
 
 
 def test_a_store_of_version_1_keeps_everything(old: str) -> None:
     """Turns, memory, what is forgotten; and the new tables are there and empty."""
     with db.open_store(old) as store:
-        assert 4 == store.value("PRAGMA user_version")
+        assert 5 == store.value("PRAGMA user_version")
         assert ["Which port does the gateway use?", "Port 8443.", "And the café's queue?", "It is called «été»."] == [
             turn.text() for turn in exchanges.session_turns(store, 1)
         ]
@@ -59,7 +77,7 @@ def test_a_store_of_version_3_is_ready_for_the_digest(tmp_path: Path) -> None:
     path = tmp_path / "tenon.db"
     path.write_bytes(gzip.decompress(Path(__file__).with_name("version_3.db.gz").read_bytes()))
     with db.open_store(str(path)) as store:
-        assert 4 == store.value("PRAGMA user_version")
+        assert 5 == store.value("PRAGMA user_version")
         assert [("mkqwnlx2bk", "live", ""), ("mmgmr6i4or", "live", ""), ("mn5overdwp", "superseded", "")] == store.rows(
             "SELECT ref, status, writer FROM memory"
         )
@@ -77,6 +95,55 @@ def test_a_store_of_version_3_is_ready_for_the_digest(tmp_path: Path) -> None:
         assert ["correct: the user wrote or confirmed it"] == [step.note for step in digests.steps(store, number)]
 
 
+def test_a_store_of_version_4_keeps_its_journal_and_its_meter(tmp_path: Path) -> None:
+    """What was shown then has nothing that was left out; usage, growth and latency begin empty, and a rescue of it misses no table."""
+    path = tmp_path / "tenon.db"
+    path.write_bytes(gzip.decompress(Path(__file__).with_name("version_4.db.gz").read_bytes()))
+    (tmp_path / "again").mkdir()
+    again = tmp_path / "again" / "tenon.db"
+    again.write_bytes(path.read_bytes())
+    with db.open_store(str(path)) as store:
+        assert 5 == store.value("PRAGMA user_version")
+        briefing, prompt = journal.entries(store)
+        assert ([("mkqwnlx2bk", "", "briefing")], []) == (briefing.hits, briefing.skipped)
+        assert ([("mkqwnlx2bk", "0.81")], ["gateway", "port"], []) == ([hit[:2] for hit in prompt.hits], prompt.words, prompt.skipped)
+        assert 890 == spending.between(store, 0, NOW).tokens
+        assert ([], {}, []) == (usage.latest(store, 0, 10), latency.since(store, 0), growth.since(store, 0))
+        assert growth.daily(store, NOW)
+    saved = rescue.rescue(str(again), "1", NOW)
+    assert ([], 2, 1) == (saved.broken, saved.rows["journal"], saved.rows["spending"])
+
+
+def test_a_rescue_brings_along_what_was_counted(tmp_path: Path) -> None:
+    """Usage, days and latencies are in the fresh store."""
+    path = str(tmp_path / "tenon.db")
+    with db.open_store(path) as store:
+        repository = places.settle(store, str(tmp_path), NOW)
+        session = archive.session(store, "s1", repository=repository, folder="/p", at=NOW)
+        usage.note(store, session, {"msg_1": (NOW, False, (1, 2, 3, 4))}, NOW)
+        latency.note(store, 0.004, NOW)
+        growth.daily(store, NOW)
+        noted = growth.since(store, 0)[0]
+
+    saved = rescue.rescue(path, "1", NOW)
+
+    assert ([], 1, 1, 1) == (saved.broken, saved.rows["usage"], saved.rows["growth"], saved.rows["latency"])
+    with db.open_store(path) as store:
+        assert 3 == usage.of_session(store, "s1").read
+        assert [noted.size_bytes] == [day.size_bytes for day in growth.since(store, 0)]
+
+
+def test_a_rescue_copies_every_table_of_the_schema(tmp_path: Path) -> None:
+    """But those that are made anew from the others."""
+    with db.open_store(str(tmp_path / "tenon.db")) as store:
+        names = {
+            str(name) for (name,) in store.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '%_fts%'")
+        }
+
+    assert {"passage", "model", "vector", "block"} == names - set(rescue.TABLES)
+    assert set(rescue.TABLES) <= names
+
+
 def test_of_many_openers_one_brings_the_store_up(old: str) -> None:
     """The others find it done."""
 
@@ -85,7 +152,7 @@ def test_of_many_openers_one_brings_the_store_up(old: str) -> None:
             return int(store.value("PRAGMA user_version"))
 
     with ThreadPoolExecutor(8) as pool:
-        assert [4] * 16 == list(pool.map(version, range(16)))
+        assert [5] * 16 == list(pool.map(version, range(16)))
 
 
 def test_a_step_that_fails_leaves_the_version_before(old: str) -> None:
@@ -99,7 +166,7 @@ def test_a_step_that_fails_leaves_the_version_before(old: str) -> None:
     con.close()
 
     with db.open_store(old) as store:
-        assert (4, 4) == (store.value("PRAGMA user_version"), store.value("SELECT count(*) FROM turn"))
+        assert (5, 4) == (store.value("PRAGMA user_version"), store.value("SELECT count(*) FROM turn"))
 
 
 def test_a_rescue_of_version_1_misses_no_table(old: str) -> None:

@@ -16,7 +16,7 @@ from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.digest import projects, transcript
 from tenon.digest.lines import Line, Lines, before, fingerprint, groups_of
-from tenon.store import archive, db, deleted, exchanges, feeds, places
+from tenon.store import archive, db, deleted, exchanges, feeds, places, usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -268,8 +268,8 @@ class _File:
         self.run.at = entry.at
         self.run.calls.update(entry.calls)
         self._mark_echo(found, entry)
-        if not self._keeps(entry.folder, line, entry.row is not None):
-            entry.row = None
+        if not self._keeps(entry.folder, line, entry.row is not None or entry.usage is not None):
+            entry.row = entry.usage = None
         if entry.row is not None and not entry.uuid:
             entry.uuid = entry.row.uuid = self._name(found, entry.row, line)
         line.entry = entry
@@ -358,12 +358,12 @@ class _File:
                 pass
         else:
             number, repository = self._session(first)
-            new, _ = archive.append(self.store, number, repository, rows)
-            self.report.new += new
+            self.report.new += archive.append(self.store, number, repository, rows)[0]
         lines = [line for group in done for line in group]
         kept = [line.entry for line in lines if line.entry is not None and line.entry.row is not None]
         if first is not None and kept:
             archive.session(self.store, self.run.name, repository=repository, folder="", at=kept[-1].at, branch=kept[-1].branch)
+            usage.note(self.store, number, transcript.counted(line.entry for line in lines if line.entry is not None), self.run.now)
         left_out = sum(line.left_out for line in lines)
         self.left_out += left_out
         self.report.left_out += left_out

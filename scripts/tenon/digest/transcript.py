@@ -17,7 +17,7 @@ from tenon.store.archive import Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 DEEPEST = 100  # levels of JSON in one line; what is deeper would exhaust Python's stack on its way into the archive
@@ -46,16 +46,19 @@ NOTICES = {
 PEOPLE = ("human", "person", "user", "voice-call", "remote", "suggestion")
 HOST = ("task-notification", "auto-continuation", "coordinator")
 
+COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")  # of a message's `usage`, as the API names them
+
 _DECODER = json.JSONDecoder(strict=False)
 
 
 class Entry:
     """One line: who it is and follows, when and where it was written, and the row to keep or None.
 
-    `same_as` is the line of another session that this one is a copy of; `calls` are the (id, name) of tool calls in it.
+    `same_as` is the line of another session that this one is a copy of; `calls` are the (id, name) of tool calls in it; `usage` is what the API counted for
+    the message that it is of (the message's id, whether it is a sub-agent's, and input, written, read and output tokens), None where the line does not say.
     """
 
-    __slots__ = ("uuid", "parent", "same_as", "at", "folder", "branch", "row", "calls")
+    __slots__ = ("uuid", "parent", "same_as", "at", "folder", "branch", "row", "calls", "usage")
 
     def __init__(self, uuid: str, parent: str, same_as: str, at: float, folder: str, branch: str) -> None:
         self.uuid = uuid
@@ -66,6 +69,7 @@ class Entry:
         self.branch = branch
         self.row: Row | None = None
         self.calls: list[tuple[str, str]] = []
+        self.usage: tuple[str, bool, tuple[int, ...]] | None = None
 
 
 def parse(line: bytes) -> dict[str, Any] | None:
@@ -101,6 +105,7 @@ def entry(found: dict[str, Any], tool: Callable[[str, str], str], otherwise: flo
         return here
     if not thread and found.get("isSidechain"):
         thread = _text(found.get("agentId")) or "sidechain"
+    here.usage = _usage(found["message"], bool(thread)) if role == "assistant" else None
     kept = _assistant(found, content) if role == "assistant" else _user(found, content, origin, tool, thread)
     if kept is not None and kept[2]:
         kind, source, blocks = kept
@@ -111,6 +116,11 @@ def entry(found: dict[str, Any], tool: Callable[[str, str], str], otherwise: flo
         )  # fmt: skip
         here.calls = [(_text(block.get("id")), _text(block.get("name"))) for block in blocks if _is(block, "tool_use")]
     return here
+
+
+def counted(entries: Iterable[Entry]) -> dict[str, tuple[float, bool, tuple[int, ...]]]:
+    """What the API counted for each message in the entries: by its id the time, whether it is a sub-agent's, and the tokens; of several lines the last one says."""
+    return {entry.usage[0]: (entry.at, *entry.usage[1:]) for entry in entries if entry.usage is not None}
 
 
 def asks_memory(found: dict[str, Any]) -> bool:
@@ -242,6 +252,14 @@ def _assistant(found: dict[str, Any], content: list[Any]) -> tuple[str, str, lis
     if types & {"thinking", "redacted_thinking"}:
         return "thinking", "assistant", blocks
     return "other", "assistant", blocks
+
+
+def _usage(message: dict[str, Any], aside: bool) -> tuple[str, bool, tuple[int, ...]] | None:
+    number, counted = _text(message.get("id")), message.get("usage")
+    if not number or not isinstance(counted, dict) or message.get("model") == "<synthetic>":
+        return None
+    tokens = tuple(value if isinstance(value := counted.get(name), int) else 0 for name in COUNTED)
+    return (number, aside, tokens) if any(tokens) else None
 
 
 def _user(found: dict[str, Any], content: list[Any], origin: object, tool: Callable[[str, str], str], thread: str) -> tuple[str, str, list[Any]] | None:

@@ -67,7 +67,7 @@ def _memory(store: Store, request: Request, conversation: Conversation, message:
         if chosen.flag("inject.prompt") and len(words) >= chosen.number("inject.min_prompt"):
             meaning = embedding.for_query(store, cues.ends(words), chosen)
             found = offer.look(store, words, session=conversation.name, repository=conversation.repository, chosen=chosen, now=request.now, meaning=meaning)
-            if found.text:
+            if found.text or found.skipped:
                 offer.record(store, found, session=conversation.name, repository=conversation.repository, now=request.now)
                 told.append(found.text)
     except sqlite.Error as error:

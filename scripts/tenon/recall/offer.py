@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tenon.base.settings import Settings
-    from tenon.recall.recall import Hit
+    from tenon.recall.recall import Hit, Recall
     from tenon.store.db import Store
     from tenon.store.vectors import Model
 
 HANDED_OVER = ("procedure",)  # kinds that have their own way into the session
-
+NEAR = 0.5  # so much of the evidence that is asked for makes a near miss
 
 PRESSED = "pressure"  # the journal's event
 WAITS = "Tenon: about {tokens:,} tokens of what was said with this user lately are no memory yet (pressure {level}, {share:.0%}). Nothing is lost: recall finds the words themselves. "
@@ -29,16 +29,21 @@ BY_ITSELF = "the background digest is on and works them off within its daily cap
 
 
 class Offer:
-    """The block's text («» for none), the hits that are in it, the words that matched, what a model had chosen, and the level of pressure that is told of."""
+    """The block's text («» for none), the hits that are in it, what a model had chosen, the level of pressure that is told of, and the near misses."""
 
-    __slots__ = ("text", "hits", "words", "chosen", "pressed")
+    __slots__ = ("text", "hits", "chosen", "pressed", "skipped")
 
-    def __init__(self, text: str, hits: list[Hit], words: list[str], chosen: list[str] | None = None, pressed: str = "") -> None:
+    def __init__(self, text: str, hits: list[Hit], chosen: list[str], pressed: str, skipped: list[Hit]) -> None:
         self.text = text
         self.hits = hits
-        self.words = words
-        self.chosen = chosen or []
+        self.chosen = chosen
         self.pressed = pressed
+        self.skipped = skipped
+
+    @property
+    def words(self) -> list[str]:
+        """The words that the prompt shares with the hits, with the near misses where there are no hits; each once."""
+        return list(dict.fromkeys([word for hit in self.hits or self.skipped for word in hit.words]))
 
 
 def look(
@@ -69,24 +74,33 @@ def look(
     extra = _selected(store, session, repository, {*seen, *(hit.candidate.exchange for hit in found.hits)}) if chosen.flag("recall.rerank") else []
     text, placed = injection.fenced([("", [*lines, *(line for _, line in extra)])], int(chosen.number("inject.max_chars")))
     level, notice = _pressure(store, session, chosen)
-    if not placed:
-        return Offer(notice, [], [], pressed=level)
-    hits = [hit for hit in found.hits if injection.names(text, hit.candidate.exchange)]
-    told = [ref for ref, _ in extra if injection.names(text, ref)]
-    return Offer(text + ("\n" + notice if notice else ""), hits, found.words(), told, level)
+    hits = [hit for hit in found.hits if injection.names(text, hit.candidate.exchange)] if placed else []
+    told = [ref for ref, _ in extra if injection.names(text, ref)] if placed else []
+    skipped = _near(found, hits, chosen.number("recall.floor"))
+    return Offer("\n".join([part for part in (text, notice) if part]), hits, told, level, skipped)
 
 
 def record(store: Store, offer: Offer, *, session: str, repository: int | None, now: float) -> None:
-    """Journals what was put in front of the prompt, so that «why» has an answer and it is not shown twice."""
+    """Journals what was put in front of the prompt, so that «why» has an answer and it is not shown twice, and what nearly was."""
     if offer.pressed:
         journal.record(store, event=PRESSED, session=session, repository=repository, words=[offer.pressed], hits=[], chars=0, now=now)
     told = [*((hit.candidate.exchange, hit.score, hit.parts.values()) for hit in offer.hits), *((ref, 0.0, ()) for ref in offer.chosen)]
-    if told:
-        journal.record(store, event="prompt", session=session, repository=repository, words=offer.words, hits=told, chars=len(offer.text), now=now)
+    missed = [(hit.candidate.exchange, hit.score, hit.parts.values(), hit.why) for hit in offer.skipped]
+    if told or missed:
+        chars = len(offer.text) if told else 0
+        journal.record(store, event="prompt", session=session, repository=repository, words=offer.words, hits=told, chars=chars, now=now, skipped=missed)
     if offer.chosen:
         from tenon.store import selections
 
         selections.drop(store, session, now)
+
+
+def _near(found: Recall, shown: Sequence[Hit], floor: float) -> list[Hit]:
+    """The best of what was considered and is not shown, without what is far from answering; those that did not fit into the block come first."""
+    long = [hit for hit in found.hits if hit not in shown]
+    for hit in long:
+        hit.why = "c"
+    return (long + [hit for hit in found.misses if hit.evidence >= NEAR * floor and hit.evidence > 0.0])[: journal.MOST_SKIPPED]
 
 
 def _selected(store: Store, session: str, repository: int | None, seen: set[str]) -> list[tuple[str, str]]:

@@ -45,7 +45,7 @@ SPOKEN = ("prompt", "reply")
 class Hit:
     """One thing that came to mind, with what speaks for it; `words` are those it shares with the cue."""
 
-    __slots__ = ("candidate", "score", "parts", "words", "evidence", "untimely", "led")
+    __slots__ = ("candidate", "score", "parts", "words", "evidence", "untimely", "led", "why")
 
     def __init__(self, candidate: Candidate, parts: Parts) -> None:
         self.candidate = candidate
@@ -55,6 +55,7 @@ class Hit:
         self.evidence = 0.0
         self.untimely = False  # the cue asks for what is remembered of a time, and this is not of it
         self.led = False  # another hit brings it along
+        self.why = ""  # it was left out: a letter of journal.WHY
 
 
 class Recall:
@@ -130,15 +131,22 @@ def recall(
     told = set(seen)
     least = max([MEANT, *(NEAR_BEST * hit.parts.cosine for hit in ranked if hit.parts.cosine is not None)])
     for hit in ranked:
-        meant = bool(hit.words) or hit.led or (not hit.untimely and (hit.parts.cosine or 0.0) >= least)
-        wanted = meant and hit.evidence >= floor and len(hits) < k
-        if wanted:
+        hit.why = _why(hit, least, floor) or ("k" if len(hits) >= k else "")
+        if not hit.why:
             search.pair(store, hit.candidate)
             # A prompt and its answer are one exchange, and come once.
-            wanted = hit.candidate.exchange not in told
-            told.add(hit.candidate.exchange)
-        (hits if wanted else misses).append(hit)
+            exchange = hit.candidate.exchange
+            hit.why = "" if exchange not in told else "s" if exchange in seen else "x"
+            told.add(exchange)
+        (misses if hit.why else hits).append(hit)
     return Recall(hits, misses)
+
+
+def _why(hit: Hit, least: float, floor: float) -> str:
+    """The letter of journal.WHY for what answers too little of the cue, «» for what answers enough; `least` is the cosine that is worth something alone."""
+    if not hit.words and not hit.led and (hit.untimely or (hit.parts.cosine or 0.0) < least):
+        return "t" if hit.untimely else "m"
+    return "" if hit.evidence >= floor else "e"
 
 
 def described(hit: Hit) -> dict[str, Any]:

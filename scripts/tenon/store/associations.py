@@ -8,6 +8,7 @@ associations when it takes its place; the old one keeps its own, so that it has 
 from __future__ import annotations
 
 from tenon.store import places
+from tenon.store.journal import COLUMNS as ENTRY
 from tenon.store.journal import Entry
 from tenon.store.nearby import faded
 
@@ -41,10 +42,7 @@ BESIDE = (
     "SELECT l.memory, l.turn FROM lineage l CROSS JOIN turn t ON t.id = l.turn "
     "WHERE l.turn >= ? AND l.turn < ? AND l.memory < ? AND t.session = ? AND t.thread = ? ORDER BY abs(l.turn - ?), l.memory DESC LIMIT ?"
 )
-JOURNAL = (
-    "SELECT id, at, event, session, words, hits, chars FROM journal WHERE id > ? "
-    f"AND event IN ({', '.join(repr(event) for event in SHOWN)}) ORDER BY id LIMIT ?"
-)
+JOURNAL = f"SELECT {ENTRY} FROM journal WHERE id > ? AND event IN ({', '.join(repr(event) for event in SHOWN)}) ORDER BY id LIMIT ?"
 LAST = "SELECT coalesce(max(id), 0) FROM journal"
 BY_REF = "SELECT id FROM memory WHERE ref = ?"
 END_OF_TIME = 1 << 62

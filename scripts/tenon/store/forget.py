@@ -13,7 +13,7 @@ import time
 
 from tenon.base.errors import TenonError
 from tenon.base.text import cut, words
-from tenon.store import archive, cleaning, copies, digests, edges, exchanges, forgotten, gists, health, index, memories, nearby, summaries, vectors
+from tenon.store import archive, cleaning, copies, digests, edges, exchanges, forgotten, gists, health, index, memories, nearby, summaries, usage, vectors
 from tenon.store.cleaning import checkpoint
 from tenon.store.containing import damaged, in_journal_words, matching, texts
 from tenon.store.reindex import rebuild
@@ -47,8 +47,8 @@ NO_SUCCESSOR = "UPDATE memory SET successor = NULL WHERE successor = ?"
 SUPERSEDED_BY = "SELECT ref FROM memory WHERE successor = ?"
 DROP_MEMORY = "DELETE FROM memory WHERE id = ?"
 DROP_SUMMARY = "DELETE FROM summary WHERE session = ?"
-JOURNAL = "SELECT id, words, hits FROM journal"
-SET_JOURNAL = "UPDATE journal SET words = ?, hits = ? WHERE id = ?"
+JOURNAL = "SELECT id, words, hits, skipped FROM journal"
+SET_JOURNAL = "UPDATE journal SET words = ?, hits = ?, skipped = ? WHERE id = ?"
 BARE_DEEDS = "UPDATE deed SET note = '' WHERE ref = ?"
 DEEDS = "SELECT id, note FROM deed WHERE note <> ''"
 SET_DEED = "UPDATE deed SET note = ? WHERE id = ?"
@@ -74,7 +74,7 @@ CONVERSATION = "SELECT name FROM conversation WHERE id = ?"
 
 
 class _Going:
-    """What goes: memories (and from which turn, for those that come along), turns, sessions' summaries, the reasons of links, the rest."""
+    """What goes: memories (and from which turn, for those that come along), turns, sessions' summaries, whole sessions, the reasons of links, the rest."""
 
     def __init__(self) -> None:
         self.memories: dict[str, Memory] = {}
@@ -83,6 +83,7 @@ class _Going:
         self.gone_before: list[str] = []
         self.staying: dict[str, str] = {}
         self.sessions: dict[int, str] = {}
+        self.whole: list[int] = []
         self.others: list[str] = []
         self.links: list[int] = []
 
@@ -153,6 +154,8 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
         for session in going.sessions:
             store.execute(DROP_SUMMARY, (session,))
             gists.drop_of_session(store, session)
+        for session in going.whole:
+            usage.drop(store, session)
         for other in going.others:
             _take_out(store, other, wanted, now)
             if not other.startswith(KEPT):
@@ -187,6 +190,7 @@ def _going(store: Store, refs: Sequence[str]) -> _Going:
             if number is not None:
                 named.extend(exchanges.turn(store, f"t{row[0]}") for row in store.rows(TURNS_OF_SESSION, (number,)))
                 going.sessions[number] = ref
+                going.whole.append(number)
             else:
                 going.memories[ref] = memories.get(store, ref)
     for turn in named:
@@ -374,12 +378,12 @@ def _unmention(store: Store, refs: Collection[str], said: Iterable[str], given: 
     # By their beginnings: the journal has the cue's form of a word, the text may have another.
     beginnings = {word.rstrip("*")[:4] for text in said for word in words(text)}
     exact = {word.rstrip("*") for text in given for word in words(text)}
-    for number, shared, hits in store.rows(JOURNAL):
-        kept = [line for line in hits.splitlines() if line.split(" ", 1)[0] not in refs]
-        named = len(kept) < len(hits.splitlines())
+    for number, shared, *told in store.rows(JOURNAL):
+        kept = ["\n".join(line for line in lines.splitlines() if line.split(" ", 1)[0] not in refs) for lines in told]
+        named = kept != told
         left = [word for word in shared.split() if not in_journal_words(wanted, exact, word) and not (named and (word.endswith("*") or word[:4] in beginnings))]
         if named or len(left) < len(shared.split()):
-            store.execute(SET_JOURNAL, (" ".join(left), "\n".join(kept), number))
+            store.execute(SET_JOURNAL, (" ".join(left), *kept, number))
     if not wanted:
         return
     for number, note in store.rows(DEEDS):

@@ -1,8 +1,9 @@
-"""The journal: what was recalled or injected, for whom and why; and so, which hits a session has seen.
+"""The journal: what was recalled or injected, what was left out, for whom and why; and so, which hits a session has seen.
 
 It keeps the words that a cue and a hit share, never the cue: whatever a prompt says beyond what is stored stays out.
 An entry is a few hundred bytes, because there is one for every prompt: a hit is its ref and two hexadecimal digits,
-in hundredths, for its score and for each part of it.
+in hundredths, for its score and for each part of it; a near miss its ref, a letter for why, and one letter for each of
+those, in fortieths.
 """
 
 from __future__ import annotations
@@ -16,9 +17,17 @@ if TYPE_CHECKING:
 KEEP_S = 30 * 86400.0
 FRESH = "compact"  # after a compaction what was shown may be gone from the context, so it may come again
 PARTS = ("bm25", "match", "strength", "recency", "citations", "likeness", "session", "fit", "linked", "newer")  # later ones are missing in older entries
+# Why a near miss was left out, by its letter.
+WHY = {
+    "e": "too little evidence that it answers", "m": "shares no word with the prompt and means something else", "t": "of another time than the prompt asks for",
+    "s": "shown in this session already", "x": "of an exchange that came already", "k": "no room: others were better", "c": "no room: too long",
+}  # fmt: skip
+MOST_SKIPPED = 4
+FIRST_CODE, CODES, PER_UNIT = 33, 94, 40  # the visible letters of ASCII
 NAME = 13  # characters of a session's id that tell it from all others
 
-ADD = "INSERT INTO journal (at, event, session, repository, words, hits, chars) VALUES (?, ?, ?, ?, ?, ?, ?)"
+ADD = "INSERT INTO journal (at, event, session, repository, words, hits, chars, skipped) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+COLUMNS = "id, at, event, session, words, hits, chars, skipped"
 # Of the events only these put hits in front of the model unasked.
 SEEN = (
     "SELECT hits FROM journal WHERE session = ? AND event IN ('session', 'prompt') "
@@ -26,26 +35,48 @@ SEEN = (
 )
 HAS = "SELECT 1 FROM journal WHERE session = ? AND event = ? AND words = ?"
 OLD_ENTRIES = "DELETE FROM journal WHERE at < ?"
-OF_SESSION = "SELECT id, at, event, session, words, hits, chars FROM journal WHERE session = ? AND event <> 'compact' ORDER BY id DESC LIMIT ?"
-LATEST = "SELECT id, at, event, session, words, hits, chars FROM journal WHERE event <> 'compact' ORDER BY id DESC LIMIT ?"
+OF_SESSION = f"SELECT {COLUMNS} FROM journal WHERE session = ? AND event <> 'compact' ORDER BY id DESC LIMIT ?"
+LATEST = f"SELECT {COLUMNS} FROM journal WHERE event <> 'compact' ORDER BY id DESC LIMIT ?"
 ADD_DEED = "INSERT INTO deed (at, what, ref, note) VALUES (?, ?, ?, ?)"
 DEEDS = "SELECT at, what, ref, note FROM deed ORDER BY id DESC LIMIT ?"
 
 
-class Entry:
-    """One recall or injection: `hits` are (ref, score, the parts of the score in words) as they were then."""
+class Scored:
+    """What was shown or left out: its ref, its score and the parts of it, None and {} when it was told for what it is, and the letter of WHY it was left out."""
 
-    __slots__ = ("id", "at", "event", "session", "words", "hits", "chars")
+    __slots__ = ("ref", "score", "parts", "why")
+
+    def __init__(self, ref: str, values: Sequence[float], why: str = "") -> None:
+        self.ref = ref
+        self.parts = dict(zip(PARTS, values[1:]))
+        self.score = values[0] if self.parts else None
+        self.why = why
+
+    def line(self) -> str:
+        """The parts in words, «briefing» where there are none."""
+        return " ".join(f"{name} {value:.2f}" for name, value in self.parts.items()) or "briefing"
+
+
+class Entry:
+    """One recall or injection: what was `shown` and what was `skipped`, as they scored then; `hits` are the shown in words: (ref, score, parts)."""
+
+    __slots__ = ("id", "at", "event", "session", "words", "shown", "chars", "skipped")
 
     def __init__(self, row: Sequence[object]) -> None:
-        number, at, event, session, words, hits, chars = row
+        number, at, event, session, words, hits, chars, skipped = row
         self.id = int(str(number))
         self.at = float(str(at))
         self.event = str(event)
         self.session = str(session)
         self.words = str(words).split()
-        self.hits = [_unpacked(line) for line in str(hits).splitlines() if line]
+        self.shown = [_unpacked(line) for line in str(hits).splitlines() if line]
         self.chars = int(str(chars))
+        self.skipped = [_unpacked_miss(line) for line in str(skipped).splitlines() if line]
+
+    @property
+    def hits(self) -> list[tuple[str, str, str]]:
+        """Ref, score and parts of what was shown, in words."""
+        return [(hit.ref, "" if hit.score is None else f"{hit.score:.2f}", hit.line()) for hit in self.shown]
 
     @property
     def about(self) -> str:
@@ -59,11 +90,12 @@ class Entry:
 
 def record(
     store: Store, *, event: str, session: str, repository: int | None, words: Sequence[str], hits: Sequence[tuple[str, float, Sequence[float]]], chars: int,
-    now: float,
+    now: float, skipped: Sequence[tuple[str, float, Sequence[float], str]] = (),
 ) -> None:  # fmt: skip
-    """Writes an entry; a hit is (ref, score, the values of PARTS, or none of them when it was told for what it is)."""
-    lines = "\n".join(_packed(*hit) for hit in hits)
-    store.execute(ADD, (int(now), event, session[:NAME], repository, " ".join(words), lines, chars))
+    """Writes an entry; a hit is (ref, score, the values of PARTS, or none of them when it was told for what it is), a near miss the same and its letter of WHY."""
+    lines = "\n".join([_packed(*hit) for hit in hits])
+    missed = "\n".join([_packed_miss(*miss) for miss in skipped[:MOST_SKIPPED]])
+    store.execute(ADD, (int(now), event, session[:NAME], repository, " ".join(words), lines, chars, missed))
 
 
 def seen(store: Store, session: str) -> set[str]:
@@ -79,7 +111,7 @@ def has(store: Store, session: str, event: str, word: str) -> bool:
 
 def unsee(store: Store, session: str, now: float) -> None:
     """Lets everything come again in a session that was compacted."""
-    store.execute(ADD, (int(now), FRESH, session[:NAME], None, "", "", 0))
+    store.execute(ADD, (int(now), FRESH, session[:NAME], None, "", "", 0, ""))
 
 
 def entries(store: Store, session: str = "", limit: int = 10) -> list[Entry]:
@@ -106,8 +138,15 @@ def _packed(ref: str, score: float, parts: Sequence[float]) -> str:
     return ref + " " + "".join(f"{min(255, max(0, round(value * 100))):02x}" for value in (score, *parts))
 
 
-def _unpacked(line: str) -> tuple[str, str, str]:
+def _unpacked(line: str) -> Scored:
     ref, _, code = line.partition(" ")
-    values = [f"{int(code[at : at + 2], 16) / 100:.2f}" for at in range(0, len(code), 2)]
-    told = " ".join(f"{name} {value}" for name, value in zip(PARTS, values[1:]))
-    return ref, values[0] if told else "", told or "briefing"
+    return Scored(ref, [int(code[at : at + 2], 16) / 100 for at in range(0, len(code), 2)])
+
+
+def _packed_miss(ref: str, score: float, parts: Sequence[float], why: str) -> str:
+    return f"{ref} {why}" + "".join([chr(FIRST_CODE + min(CODES - 1, max(0, round(value * PER_UNIT)))) for value in ((score, *parts) if parts else ())])
+
+
+def _unpacked_miss(line: str) -> Scored:
+    ref, _, code = line.partition(" ")
+    return Scored(ref, [(ord(letter) - FIRST_CODE) / PER_UNIT for letter in code[1:]] or [0.0], code[:1])

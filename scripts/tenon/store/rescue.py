@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 TABLES = (
     "repository", "place", "session", "turn", "line", "feed", "consolidated", "summary", "memory", "revision", "lineage", "edge", "episode",
     "procedure", "task", "handoff", "journal", "tombstone", "deed", "conversation", "piece", "epoch", "epoch_piece", "sent",
-    "addition", "association", "spotted", "reading", "gist", "digest", "step", "spending", "selection", "meta",
+    "addition", "association", "spotted", "reading", "gist", "digest", "step", "spending", "selection", "usage", "growth", "latency",
+    "meta",
 )  # fmt: skip
 SINCE = {"conversation": 2, "piece": 2, "epoch": 2, "epoch_piece": 2, "sent": 2, "addition": 2}
 SINCE.update(dict.fromkeys(("association", "spotted", "reading", "gist", "digest", "step", "spending", "selection"), 4))  # the schema that brought a table
+SINCE.update(dict.fromkeys(("usage", "growth", "latency"), 5))
 VERSION = "PRAGMA user_version"
 COLUMNS = "PRAGMA table_info({})"
 FORWARDS = "SELECT {} FROM {} ORDER BY rowid"

@@ -1,4 +1,4 @@
-"""Upkeep by plain code while a session runs: what was said and not looked through yet, what came up together, what has faded. Asks no model."""
+"""Upkeep by plain code while a session runs: what was said and not looked through yet, what came up together, what has faded, how large the store is. Asks no model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from tenon.base import paths, settings
 from tenon.base.lean import sqlite
 from tenon.digest import associating, spotting
-from tenon.store import db, pressure
+from tenon.store import db, growth, pressure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def once(stopped: Callable[[], bool], clock: Callable[[], float] = time.time) ->
             if not stopped():
                 associating.catch_up(store, clock())
                 pressure.measure(store)
+                growth.daily(store, clock())
         except sqlite.OperationalError as error:
             if not any(word in str(error) for word in db.BUSY):
                 raise
