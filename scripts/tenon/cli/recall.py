@@ -10,6 +10,7 @@ from tenon.base.text import cut
 from tenon.cli import context
 from tenon.cli.main import count, reads
 from tenon.recall import injection
+from tenon.recall.hindrance import standing
 from tenon.recall.recall import described, recall
 from tenon.store import exchanges, journal, memories, places
 from tenon.world import embedding
@@ -171,13 +172,6 @@ def _is_id(cue: str) -> bool:
     return (len(cue) == 10 and cue[0] == "m" and cue.isalnum() and cue.islower() and any(map(str.isdigit, cue))) or (
         cue[:1] == "t" and cue[1:].isdecimal() and len(cue) < 12
     )
-
-
-def standing(found: Memory, successor: Memory | None) -> str:
-    """The memory's status in words: live, faded, or superseded by which."""
-    if found.status == "superseded":
-        return f"superseded by {successor.ref}: «{cut(successor.text, 80)}»" if successor else "closed: it was undone, or what superseded it was forgotten"
-    return "faded: too weak to come up by itself; reinforcing brings it back" if found.status == "faded" else found.status
 
 
 def _fields(here: Context, found: Memory, successor: Memory | None, history: list[dict[str, object]], turns: list[str]) -> dict[str, Any]:

@@ -6,10 +6,9 @@ from tenon.base.errors import TenonError
 from tenon.base.text import cut
 from tenon.cli import context
 from tenon.cli.main import count, reads
-from tenon.cli.recall import standing
 from tenon.recall import cue as cues
-from tenon.recall.recall import recall
-from tenon.store import exchanges, journal, memories, places
+from tenon.recall import hindrance
+from tenon.store import exchanges, journal, memories
 from tenon.world import embedding
 
 TYPE_CHECKING = False
@@ -18,10 +17,8 @@ if TYPE_CHECKING:
 
     from tenon.cli.context import Context
     from tenon.cli.out import Out
-    from tenon.recall.recall import Hit
     from tenon.store.db import Store
     from tenon.store.journal import Entry
-    from tenon.store.memories import Memory
 
 HELP = (
     "Says what was put in front of the model lately, and which words led to it. For an id: when it was, and what keeps it from coming up here and now; "
@@ -76,64 +73,23 @@ def run(options: argparse.Namespace, out: Out) -> int:
 
 def explained(here: Context, ref: str, cue: str) -> list[str]:
     """What stands between the memory or turn and the model, here and now, in sentences."""
+    own: int | None
     if ref.startswith("t"):
         turn = exchanges.turn(here.store, ref)
         lines = [f"{ref}: «{cut(turn.text(), 200)}»" if turn.forgotten is None else f"{ref} was forgotten; only its place in the chain is kept."]
-        told = [
-            (turn.forgotten is None and turn.kind not in ("prompt", "reply"), f"It is a {turn.kind}; only what was said comes up by itself."),
-            (bool(turn.thread), "It was said to or by a sub-agent, and does not come up by itself."),
-            (not here.settings.flag("recall.archive"), "Past exchanges are switched off (recall.archive)."),
-        ]
-        own: int | None = turn.repository
+        told, own = hindrance.of_turn(turn, here.settings), turn.repository
     else:
         memory = memories.get(here.store, ref)
         lines = [f"{ref}: «{cut(memory.text, 200)}»"]
-        told = _hindrances(here, memory)
-        own = memory.repository
-    if own is not None and places.canonical(here.store, own) != here.repository:
-        told.append(
-            (True, f"It belongs to {places.key(here.store, own)}, and you are in {places.key(here.store, here.repository) or 'a place nothing is kept for'}.")
-        )
-    told.append((not here.settings.flag("inject.prompt"), "The lookup for prompts is switched off (inject.prompt)."))
-    found = [sentence for applies, sentence in told if applies]
-    lines += found or ["Nothing keeps it from coming up here, once a session, for a prompt that it answers by its words or by what it means."]
-    return lines + (_against(here, ref, cue) if cue else [])
-
-
-def _hindrances(here: Context, memory: Memory) -> list[tuple[bool, str]]:
-    successor = memories.by_id(here.store, memory.successor) if memory.successor else None
-    strength = memory.strength_at(here.now, here.per_day[memory.tier])
-    return [
-        (memory.status != "live", f"It is {standing(memory, successor)}."),
-        (memory.kind in ("procedure", "handoff"), f"It is a {memory.kind}, which has its own way into a session."),
-        (memory.status == "live" and strength < 0.3, f"Its strength has come down to {strength:.2f}, so others rank before it."),
-    ]
-
-
-def _against(here: Context, ref: str, cue: str) -> list[str]:
-    """How the prompt hook would judge it for this prompt."""
-    floor = here.settings.number("recall.floor")
-    most = int(here.settings.number("inject.hits"))
-    found = recall(
-        here.store, cue, scope=here.scope, k=10_000, now=here.now, per_day=here.per_day, strict=True, archive=here.settings.flag("recall.archive"),
-        ranking=here.settings.text("recall.ranking"), meaning=embedding.for_query(here.store, cues.ends(cue), here.settings),
-    )  # fmt: skip
-    for place, hit in enumerate(found.hits, 1):
-        if hit.candidate.ref == ref:
-            return _judged(hit, place, floor, most)
-    return ["For that prompt it is not even a candidate: others share rarer words with it, or mean more nearly the same."]
-
-
-def _judged(hit: Hit, place: int, floor: float, most: int) -> list[str]:
-    words = ", ".join(hit.words) or "none"
-    lines = [f"For that prompt it comes {place}. with score {hit.score:.2f} ({hit.parts.line()}); words in common: {words}."]
-    if hit.evidence < floor:
-        lines.append(f"That is evidence of {hit.evidence:.2f} that it answers the prompt; under {floor:.2f} (recall.floor) nothing is injected.")
-    elif place > most:
-        lines.append(f"At most {most} hits are injected (inject.hits).")
-    else:
-        lines.append("It would be injected.")
-    return lines
+        told, own = hindrance.of_memory(here.store, memory, here.now, here.per_day), memory.repository
+    told += hindrance.elsewhere(here.store, own, here.repository)
+    if not here.settings.flag("inject.prompt"):
+        told.append(hindrance.SWITCHED_OFF)
+    lines += told or [hindrance.NOTHING]
+    if not cue:
+        return lines
+    meaning = embedding.for_query(here.store, cues.ends(cue), here.settings)
+    return lines + hindrance.against(here.store, ref, cue, scope=here.scope, now=here.now, per_day=here.per_day, chosen=here.settings, meaning=meaning)
 
 
 def _entry(store: Store, entry: Entry, ref: str, out: Out) -> None:
