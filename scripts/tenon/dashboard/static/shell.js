@@ -1,6 +1,6 @@
 // The frame around every page: which agent and page the address names, its data, its module, and links followed without a reload.
 
-import { announce, el, failure } from "./kit.js";
+import { announce, el, empty, failure } from "./kit.js";
 
 const BASE = "/_dashboard/";
 const PAGES = { memories: "Memories", identity: "Identity", history: "History", digests: "Digests", selector: "Selector", health: "Health" };
@@ -49,7 +49,8 @@ async function draw({ moved = false } = {}) {
     if (mine !== shown) return;
     const page = context(agent, page_name, name);
     main.replaceChildren(el("h1", {}, PAGES[page_name]));
-    await module.show(main, data, page);
+    if (data.empty) main.append(empty(data.empty));
+    else await module.show(main, data, page);
   } catch (error) {
     if (mine !== shown) return;
     main.replaceChildren(el("h1", {}, PAGES[page_name] || "Tenon"), failure(error));
