@@ -1,4 +1,4 @@
-"""Starts the MCP server on stdin and stdout; nothing is opened before a tool is called."""
+"""Starts the MCP server, without arguments on stdin and stdout; nothing is opened before a tool is called."""
 
 import os
 import signal
@@ -15,10 +15,10 @@ def main():
         sys.pycache_prefix = os.path.join(os.environ.get("TENON_HOME") or os.path.expanduser("~/.tenon"), "cache")
     from mcp_server import server
 
-    server.run()
+    return server.run(sys.argv[1:])
 
 
 if __name__ == "__main__":
     # Claude Code ends its servers with a signal; one that comes before the first message is no error either.
     signal.signal(signal.SIGINT, lambda *_: os._exit(0))
-    main()
+    sys.exit(main())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 
+from mcp_server.scope import UNNAMED, of_process
 from tenon.base import paths
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
@@ -16,29 +17,40 @@ from tenon.store import db, exchanges, memories, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from mcp_server.scope import Scope
     from tenon.base import settings
     from tenon.store.db import Store
     from tenon.store.memories import Memory
 
 READ_BUSY_S = 1.0  # reading waits for no other process: what it would note down besides is left out instead
 WRITE_BUSY_S = 10.0
+NO_FOLDER = "no-folder"  # below Tenon's home, and never there: where the files of a repository are that is known by its key alone
+FOLDERLESS = "what a procedure says depends on files, and no folder of this repository is known here; name the repository by its folder"
 EXCLUDED = "this folder is excluded (archive.exclude); memory is off here"
-NOWHERE = -1  # the repository of a folder that nothing was kept for yet
+NOWHERE = -1  # the repository of a folder that nothing was kept for yet, and of a client that names none
 
 
-def folder(chosen: settings.Settings) -> str:
-    """The folder of the session. Raises TenonError for one that is excluded, and where nothing tells which it is."""
-    here = os.environ.get("CLAUDE_PROJECT_DIR")
-    if not here:
-        try:
-            here = os.getcwd()
-        except OSError as error:
-            here = os.environ.get("PWD", "")  # of a folder that is gone, whose repository is known by its path
-            if not os.path.isabs(here):
-                raise TenonError("the folder that this session was started in is gone; start it again from a folder that is there") from error
-    if paths.lies_in(here, chosen.names("archive.exclude")):
+def permitted(scope: Scope, chosen: settings.Settings) -> None:
+    """Raises TenonError where the scope's folder is excluded."""
+    if scope.folder and paths.lies_in(scope.folder, chosen.names("archive.exclude")):
         raise TenonError(EXCLUDED)
-    return here
+
+
+def reads(name: str, arguments: dict[str, Any]) -> bool:
+    """Whether that call changes nothing but the journal."""
+    return name == "memory_recall" or arguments.get("action") in ("search", "exchange", "read", "list", "grounding", "pattern_check", "pending")
+
+
+def settled(name: str, arguments: dict[str, Any], scope: Scope) -> None:
+    """Raises TenonError where the call writes what belongs to a repository and none is named."""
+    by_id = name in ("memory_reinforce", "memory_edit", "memory_forget")  # of what holds everywhere; what is a repository's is refused there
+    if scope.is_named or by_id or reads(name, arguments) or (name == "memory_write" and arguments.get("scope") == "agent"):
+        return
+    if name == "memory_archive" and arguments.get("action") == "turn":
+        return
+    raise TenonError(UNNAMED)
 
 
 def opened(path: str, *, reads: bool) -> Store:
@@ -53,19 +65,29 @@ def opened(path: str, *, reads: bool) -> Store:
 
 
 class Place:
-    """Where a call works: the open store, the session's folder, its repository and scope, the settings, the time."""
+    """Where a call works: the open store, the scope's folder ("" when none is known), its repository and scope, the settings, the time."""
 
     __slots__ = ("store", "folder", "repository", "scope", "settings", "now", "per_day", "session")
 
-    def __init__(self, store: Store, chosen: settings.Settings) -> None:
+    def __init__(self, store: Store, chosen: settings.Settings, told: Scope | None = None) -> None:
+        told = told or of_process()
+        permitted(told, chosen)
         self.store = store
         self.settings = chosen
-        self.folder = folder(chosen)
-        self.session = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+        self.folder = told.folder
+        self.session = told.session
         self.now = time.time()
-        self.repository = self._settled()
+        self.repository = self._by_key(told.key) if told.key else self._settled() if told.folder else NOWHERE
         self.scope = places.scope(store, self.repository)
         self.per_day = chosen.per_day()
+
+    def _by_key(self, key: str) -> int:
+        found = places.canonical(self.store, places.by_key(self.store, key))
+        folders = places.folders(self.store, found)
+        if any(paths.lies_in(folder, self.settings.names("archive.exclude")) for folder in folders):
+            raise TenonError(EXCLUDED)
+        self.folder = next(filter(os.path.isdir, folders), "")
+        return found
 
     def _settled(self) -> int:
         if self.store.writable:
@@ -82,7 +104,7 @@ class Place:
         """The root of the repository's files."""
         from tenon.base.repository import identify
 
-        return identify(self.folder).root
+        return identify(self.folder).root if self.folder else os.path.join(paths.home(), NO_FOLDER)
 
     def memory(self, ref: str) -> Memory:
         """The memory with that id, if it is this repository's or the agent's. Raises TenonError otherwise."""

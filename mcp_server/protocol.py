@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Notify = Callable[[str, "dict[str, Any]"], object]
+    Ask = Callable[[str, "dict[str, Any]"], "dict[str, Any]"]
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = ("2026-07-28",)
@@ -53,20 +54,68 @@ class Refused(Exception):
         self.data = data
 
 
+class Unanswered(Exception):
+    """A client that cannot be asked, did not answer in time, or refused."""
+
+
+class Asked(Exception):
+    """A stateless call that ends with questions to the client, which calls again with the answers. `requests` has each under a key."""
+
+    def __init__(self, requests: dict[str, Any]) -> None:
+        super().__init__(", ".join(requests))
+        self.requests = requests
+
+
 def _unheard(method: str, params: dict[str, Any]) -> None:
     """Nothing: a notification to a client that cannot get any."""
 
 
+def _unasked(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    raise Unanswered("there is no way to ask this client")
+
+
+class Peer:
+    """The client at the other end: how it is notified and asked, and, for a tool that wants to know, where it works."""
+
+    __slots__ = ("notify", "ask", "where")
+
+    def __init__(self, notify: Notify = _unheard, ask: Ask = _unasked, where: Callable[[Context], Any] | None = None) -> None:
+        self.notify = notify
+        self.ask = ask
+        self.where = where
+
+
+NOBODY = Peer()
+
+
 class Context:
-    """What a request tells besides its arguments: its era's version, `_meta`, the client's capabilities, and the way to notify the client."""
+    """What a request tells besides its arguments: its era's version, `_meta`, the client's capabilities, its answers, and the client."""
 
-    __slots__ = ("version", "meta", "capabilities", "notify")
+    __slots__ = ("version", "meta", "capabilities", "answers", "peer")
 
-    def __init__(self, version: str, meta: dict[str, Any], capabilities: dict[str, Any], notify: Notify) -> None:
+    def __init__(self, version: str, meta: dict[str, Any], capabilities: dict[str, Any], answers: dict[str, Any], peer: Peer) -> None:
         self.version = version
         self.meta = meta
         self.capabilities = capabilities
-        self.notify = notify
+        self.answers = answers
+        self.peer = peer
+
+    @property
+    def notify(self) -> Notify:
+        """Sends the client a notification, when it can get any."""
+        return self.peer.notify
+
+    def ask(self, key: str, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The client's answer to a request of ours; it must have the capability. `key` names the question where the call is repeated with it.
+
+        Raises Unanswered, and Asked where the answer comes with another call: a tool lets that one pass.
+        """
+        if self.version not in STATELESS:
+            return self.peer.ask(method, params or {})
+        given = self.answers.get(key)
+        if isinstance(given, dict):
+            return given
+        raise Asked({key: {"method": method, "params": params or {}}})
 
 
 class Result:
@@ -126,17 +175,23 @@ class Dispatcher:
         self._offer = {"capabilities": {"tools": {}}, "instructions": instructions}
         self._on_fault = on_fault
         self._agreed = ""
+        self._capabilities: dict[str, Any] = {}  # as told in the handshake
 
-    def answer(self, message: object, notify: Notify = _unheard) -> dict[str, Any] | list[dict[str, Any]] | None:
+    @property
+    def listing(self) -> list[dict[str, Any]]:
+        """The tools as `tools/list` gives them."""
+        return self._list
+
+    def answer(self, message: object, peer: Peer = NOBODY) -> dict[str, Any] | list[dict[str, Any]] | None:
         """The answer to a decoded message, a list of them to a batch, None where none is due. Never raises."""
         if not isinstance(message, list):
-            return self._one(message, notify)
+            return self._one(message, peer)
         if not message or self._agreed not in BATCHED:
             return refusal(None, INVALID_REQUEST, "a batch must not be empty" if not message else f"{self._agreed} has no batches: send one message a line")
-        answers = [self._one(part, notify) for part in message]
+        answers = [self._one(part, peer) for part in message]
         return [answer for answer in answers if answer is not None] or None
 
-    def _one(self, message: object, notify: Notify) -> dict[str, Any] | None:
+    def _one(self, message: object, peer: Peer) -> dict[str, Any] | None:
         if not isinstance(message, dict):
             return refusal(None, INVALID_REQUEST, "a message is a JSON object")
         method, number = message.get("method"), message.get("id")
@@ -149,7 +204,7 @@ class Dispatcher:
         if "id" not in message:
             return None  # a notification
         try:
-            result = self._result(method, message.get("params"), notify)
+            result = self._result(method, message.get("params"), peer)
         except Refused as refused:
             return refusal(number, refused.code, str(refused), refused.data)
         except Exception as error:  # noqa: BLE001 - the door: whatever happens, the client gets its answer
@@ -157,11 +212,11 @@ class Dispatcher:
             return refusal(number, INTERNAL_ERROR, f"Tenon failed: {type(error).__name__}; the details are in `tenon doctor`")
         return {"jsonrpc": "2.0", "id": number, "result": result}
 
-    def _result(self, method: str, given: object, notify: Notify) -> dict[str, Any]:
+    def _result(self, method: str, given: object, peer: Peer) -> dict[str, Any]:
         if given is not None and not isinstance(given, dict):
             raise Refused(INVALID_PARAMS, "params must be an object")
         params: dict[str, Any] = given or {}
-        context = self._context(method, params, notify)
+        context = self._context(method, params, peer)
         stateless = context.version in STATELESS
         if method == "tools/call":
             result = self._call(params, context)
@@ -174,19 +229,21 @@ class Dispatcher:
         elif method == "initialize" and not stateless:
             wanted = params.get("protocolVersion")
             self._agreed = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
+            able = params.get("capabilities")
+            self._capabilities = able if isinstance(able, dict) else {}
             result = {"protocolVersion": self._agreed, **self._offer, "serverInfo": self._server}
         elif method == "ping" and not stateless:
             result = {}
         else:
             raise Refused(METHOD_NOT_FOUND, f"Method not found: {method[:100]}")
-        return {**result, "resultType": "complete", "_meta": {SERVER_KEY: self._server}} if stateless else result
+        return {"resultType": "complete", **result, "_meta": {SERVER_KEY: self._server}} if stateless else result
 
-    def _context(self, method: str, params: dict[str, Any], notify: Notify) -> Context:
+    def _context(self, method: str, params: dict[str, Any], peer: Peer) -> Context:
         meta = params.get("_meta")
         if not isinstance(meta, dict):
             meta = {}
         if method != "server/discover" and VERSION_KEY not in meta and CAPABILITIES_KEY not in meta:
-            return Context(self._agreed or HANDSHAKE[-1], meta, {}, notify)
+            return Context(self._agreed or HANDSHAKE[-1], meta, self._capabilities, {}, peer)
         version, capabilities = meta.get(VERSION_KEY), meta.get(CAPABILITIES_KEY)
         if not isinstance(version, str):
             raise Refused(INVALID_PARAMS, f"_meta must name the version as {VERSION_KEY}")
@@ -194,7 +251,8 @@ class Dispatcher:
             raise Refused(INVALID_PARAMS, f"_meta must hold the client's capabilities as {CAPABILITIES_KEY}, an object")
         if version not in STATELESS:
             raise Refused(UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": list(STATELESS), "requested": version})
-        return Context(version, meta, capabilities, notify)
+        answers = params.get("inputResponses")
+        return Context(version, meta, capabilities, answers if isinstance(answers, dict) else {}, peer)
 
     def _call(self, params: dict[str, Any], context: Context) -> dict[str, Any]:
         from mcp_server import validate
@@ -209,6 +267,8 @@ class Dispatcher:
             if wrong:
                 raise ToolError(wrong)
             return _shaped(tool.call(arguments, context))
+        except Asked as asked:
+            return {"resultType": "input_required", "inputRequests": asked.requests}
         except Refused:
             raise
         except TenonError as error:

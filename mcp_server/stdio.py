@@ -15,21 +15,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, BinaryIO
 
+    from mcp_server.asking import Asking
+    from mcp_server.scope import Scope
+
 LARGEST_BYTES = 64 << 20  # of one message
 LAST_CALLS_S = 3.0  # for the calls at work when the client has closed its end
 
 
 def serve(
-    dispatcher: protocol.Dispatcher, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None, besides: Callable[[], Callable[[], None]] | None = None
+    dispatcher: protocol.Dispatcher,
+    stdin: BinaryIO | None = None,
+    stdout: BinaryIO | None = None,
+    besides: Callable[[], Callable[[], None]] | None = None,
+    rooted: bool = False,
 ) -> None:
     """Answers one message a line until the input ends; without streams, on this process's own, and ends the process with them.
 
-    `besides` begins, after the first message, what else the process does, and returns what ends that.
+    `besides` begins, after the first message, what else the process does, and returns what ends that. `rooted` has a client that can
+    tell its roots say where it works.
     """
     own = stdin is None or stdout is None
     if stdin is None or stdout is None:
         stdin, stdout = _claimed()
-    calls = Calls(dispatcher, stdout, besides)
+    calls = Calls(dispatcher, stdout, besides, rooted)
     try:
         _read(stdin, calls)
         calls.finish()
@@ -53,8 +61,17 @@ def _read(stdin: BinaryIO, calls: Calls) -> None:
 class Calls:
     """The messages of one connection: calls wait for each other in a thread of their own, the rest is answered as it comes."""
 
-    def __init__(self, dispatcher: protocol.Dispatcher, stdout: BinaryIO, besides: Callable[[], Callable[[], None]] | None = None) -> None:
+    def __init__(
+        self, dispatcher: protocol.Dispatcher, stdout: BinaryIO, besides: Callable[[], Callable[[], None]] | None = None, rooted: bool = False
+    ) -> None:
         self._dispatcher = dispatcher
+        self._asking: Asking | None = None
+        self._peer = protocol.Peer(self._notify)
+        if rooted:
+            from mcp_server.asking import Asking
+
+            self._asking = Asking()
+            self._peer = protocol.Peer(self._notify, self._ask, self._where)
         self._stdout = stdout
         self._besides = besides
         self._end: Callable[[], None] | None = None
@@ -69,6 +86,8 @@ class Calls:
         except (ValueError, RecursionError):
             self.send(protocol.refusal(None, protocol.PARSE_ERROR, "Parse error: a line must be one JSON value"))
             return
+        if self._asking is not None:
+            self._asking.hear(message)
         if isinstance(message, list):
             self._later(message)
         elif isinstance(message, dict) and message.get("method") == "tools/call" and "id" in message:
@@ -77,7 +96,7 @@ class Calls:
         else:
             if isinstance(message, dict) and message.get("method") == "notifications/cancelled" and isinstance(message.get("params"), dict):
                 self._begin(message["params"].get("requestId"))
-            self.send(self._dispatcher.answer(message, self._notify))
+            self.send(self._dispatcher.answer(message, self._peer))
         if self._besides is not None:
             self._end, self._besides = self._besides(), None
 
@@ -89,6 +108,8 @@ class Calls:
 
     def finish(self) -> None:
         """Waits a moment for the calls that were taken."""
+        if self._asking is not None:
+            self._asking.close()
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join(LAST_CALLS_S)
@@ -109,7 +130,7 @@ class Calls:
         for message in iter(self._queue.get, None):
             if isinstance(message, list) or self._begin(message["id"]):
                 try:
-                    self.send(self._dispatcher.answer(message, self._notify))
+                    self.send(self._dispatcher.answer(message, self._peer))
                 except OSError:
                     return
 
@@ -122,6 +143,17 @@ class Calls:
 
     def _notify(self, method: str, params: dict[str, Any]) -> None:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if self._asking is None:
+            raise protocol.Unanswered
+        return self._asking.ask(self.send, method, params)
+
+    def _where(self, context: protocol.Context) -> Scope:
+        from mcp_server.scope import Scope, of_start
+
+        folder = "" if self._asking is None else self._asking.folder(context)
+        return Scope(folder) if folder else of_start()
 
 
 def _claimed() -> tuple[BinaryIO, BinaryIO]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 
-from mcp_server.place import NOWHERE, Place, folder, opened
+from mcp_server.place import FOLDERLESS, NOWHERE, Place, opened, permitted, reads, settled
+from mcp_server.scope import of_process
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from mcp_server.scope import Scope
     from tenon.recall.recall import Hit
     from tenon.store.exchanges import Turn
     from tenon.store.memories import Memory
@@ -31,22 +33,23 @@ EXTERNAL = "this was written from outside sources; have the user confirm it befo
 EVERY_KIND = ("prompt", "reply", "call", "result", "other")
 
 
-def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The result of a tool, with nothing in it that could pass for another voice. Raises TenonError with a sentence for the model."""
+def call(name: str, arguments: dict[str, Any], scope: Scope | None = None) -> dict[str, Any]:
+    """The result of a tool in that scope, else this process's, without what could pass for another voice. Raises TenonError with a sentence for the model."""
     try:
-        result: dict[str, Any] = _defused(_called(name, arguments))
+        result: dict[str, Any] = _defused(_called(name, arguments, scope or of_process()))
     except TenonError as error:
         raise TenonError(injection.defused(str(error))) from error
     return result
 
 
-def _called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _called(name: str, arguments: dict[str, Any], scope: Scope) -> dict[str, Any]:
     chosen = settings.load()
-    folder(chosen)  # one that is excluded is refused before anything is opened
-    path = paths.store_path(paths.agent_name(chosen.text("agent")))
+    permitted(scope, chosen)  # a folder that is excluded is refused before anything is opened
+    settled(name, arguments, scope)
+    path = paths.store_path(paths.agent_name(scope.agent or chosen.text("agent")))
     try:
-        with opened(path, reads=_reads(name, arguments)) as store:
-            return TOOLS[name](Place(store, chosen), arguments)
+        with opened(path, reads=reads(name, arguments)) as store:
+            return TOOLS[name](Place(store, chosen, scope), arguments)
     except sqlite.Error as error:
         raise TenonError(db.explain(path, error)) from error
 
@@ -57,10 +60,6 @@ def _defused(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _defused(part) for key, part in value.items()}
     return [_defused(part) for part in value] if isinstance(value, (list, tuple)) else value
-
-
-def _reads(name: str, arguments: dict[str, Any]) -> bool:
-    return name == "memory_recall" or arguments.get("action") in ("search", "exchange", "read", "list", "grounding", "pattern_check", "pending")
 
 
 # ---------------------------------------------------------------- recall
@@ -273,6 +272,8 @@ def _procedure(here: Place, given: dict[str, Any]) -> dict[str, Any]:
         found = recall(here.store, given["trigger"], scope=here.scope, k=20, now=here.now, per_day=here.per_day, kinds=("procedure",))
         grounded = procedures.ground(here.store, here.repository, here.root, [hit.candidate.rowid for hit in found.hits])
         return {"trigger": given["trigger"], "procedures": grounded[: int(given.get("k", 5))]}
+    if action != "sweep" and not here.folder:
+        raise TenonError(FOLDERLESS)
     if action == "propose":
         _need(given, "name", "trigger", "steps")
         ref = procedures.propose(

@@ -59,6 +59,15 @@ def tools() -> list[Tool]:
         _tool("test_tool_with_progress", _progress),
         _tool("test_missing_capability", _sampling),
         _tool("test_streaming_elicitation", lambda given, context: "Nothing was asked."),
+        _tool("test_input_required_result_elicitation", _elicits),
+        _tool("test_input_required_result_sampling", _samples),
+        _tool("test_input_required_result_list_roots", _lists),
+        _tool(
+            "test_input_required_result_capabilities",
+            lambda given, context: _samples(given, context) if "sampling" in context.capabilities else "Nothing asked.",
+        ),
+        _tool("test_sampling", _samples, {"type": "object", "properties": {"prompt": {"type": "string"}}, "required": ["prompt"]}),
+        _tool("test_elicitation", _elicits, {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}),
         _tool("test_logging_tool", lambda given, context: "Nothing was logged."),
         _tool("json_schema_2020_12_tool", lambda given, context: given, DRAFT),
         _tool(
@@ -109,6 +118,21 @@ def _progress(given: dict[str, Any], context: Context) -> object:
         for done in (0, 50, 100):
             context.notify("notifications/progress", {"progressToken": token, "progress": done, "total": 100})
     return "Done."
+
+
+def _elicits(given: dict[str, Any], context: Context) -> object:
+    form = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    said = context.ask("user_name", "elicitation/create", {"message": given.get("message", "What is your name?"), "requestedSchema": form})
+    return f"User response: {said}"
+
+
+def _samples(given: dict[str, Any], context: Context) -> object:
+    asked = {"role": "user", "content": {"type": "text", "text": given.get("prompt", "What is the capital of France?")}}
+    return f"LLM response: {context.ask('capital_question', 'sampling/createMessage', {'messages': [asked], 'maxTokens': 100})}"
+
+
+def _lists(given: dict[str, Any], context: Context) -> object:
+    return f"Roots: {context.ask('client_roots', 'roots/list')}"
 
 
 def _sampling(given: dict[str, Any], context: Context) -> object:

@@ -53,6 +53,8 @@ VERBS = {
     "paths": "where everything is kept",
     "doctor": "check everything and say how to mend it",
     "logs": "a report to send to whoever helps you",
+    "serve": "the memory's tools for other agents than Claude Code",
+    "print-config": "what the settings of another agent say, so that it finds the tools",
     "install": "set up what the plugin cannot do by itself",
     "uninstall": "take away exactly what install wrote",
     "statusline": "one short line for Claude Code's status line",
@@ -218,8 +220,8 @@ def _verb(arguments: Sequence[str]) -> str:
 
 
 def _module(verb: str) -> Any:
-    # `import` is a word of the language, so the module of that verb has another name.
-    return __import__("tenon.cli." + {"import": "importing"}.get(verb, verb), fromlist=["run"])
+    # `import` is a word of the language and a name has no dash, so these verbs' modules have other names.
+    return __import__("tenon.cli." + {"import": "importing", "print-config": "print_config"}.get(verb, verb), fromlist=["run"])
 
 
 def _name(verb: str) -> str:
