@@ -207,18 +207,6 @@ def test_doctor_tells_it(tenon: Tenon, server: Ollama) -> None:
     assert ("warn", True) == (found["state"], found["said"].endswith("; recall uses the built-in table"))
 
 
-@pytest.mark.parametrize(
-    ("given", "line"),
-    [
-        ((20, 100, 10, 2.0), "m: 20 of 100, 5 a second, 16 s left"), ((20, 10_000, 10, 2.0), "m: 20 of 10,000, 5 a second, 33 min left"),
-        ((20, 100, 0, 2.0), "m: 20 of 100"), ((20, 100, 5, 0.0), "m: 20 of 100"),
-    ],
-)  # fmt: skip
-def test_progress_says_how_much_how_fast_and_how_long(given: tuple[int, int, int, float], line: str) -> None:
-    """As far as that can be said."""
-    assert line == embed.progress_line("m", *given)
-
-
 def test_the_state_says_what_is_resting_and_what_is_at_work() -> None:
     """In words."""
     half = replace(ITS, done=2, ready=False)

@@ -6,14 +6,12 @@ import os
 import signal
 import subprocess
 import time
-from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from tenon.base.errors import TenonError
 from tenon.cli import importing
-from tenon.cli.out import Out
 from tests.cli.conftest import DOOR, PYTHON, Tenon
 
 
@@ -115,29 +113,6 @@ def wait_for(condition: object) -> None:
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < end
         time.sleep(0.005)
-
-
-def test_progress_says_share_rate_and_time_left() -> None:
-    """In one line that fits a terminal."""
-    assert "[############............]  50% of 20.0 MB, 1,234 turns, 5.0 MB/s, 2 s left" == importing.line(10_000_000, 20_000_000, 1234, 2.0, 24)
-    assert " 10% of 3,000.0 MB, 0 turns, 1.0 MB/s, 45 min 00 s left" == importing.line(300_000_000, 3_000_000_000, 0, 300.0, 0)
-    assert "100% of 0 KB, 0 turns, 0 KB/s" == importing.line(0, 0, 0, 0.0, 0)
-
-
-def test_progress_is_a_bar_on_a_terminal_and_a_line_now_and_then_elsewhere() -> None:
-    """On stderr both."""
-    clock = iter([0.0, 1.0, 6.0, 7.0, 0.0, 1.0])
-    plain, notes = StringIO(), StringIO()
-    progress = importing.Progress(Out(plain, notes), 100, lambda: next(clock))
-    for done in (10, 50, 60):
-        progress.show(done, done)
-    assert (" 50% of 1 KB, 50 turns, 1 KB/s, 6 s left\n", "") == (notes.getvalue(), plain.getvalue())
-
-    drawn = StringIO()
-    bar = importing.Progress(Out(plain, drawn, live=True), 100, lambda: next(clock))
-    bar.show(50, 1)
-    bar.end()
-    assert ["", "[############............]  50% of 1 KB, 1 turns, 1 KB/s, 1 s left", "", ""] == [part.strip() for part in drawn.getvalue().split("\r")]
 
 
 def test_a_path_leads_to_claude_code_s_folder(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
-from tenon.cli import config, context
+from tenon.cli import config, context, progress
 from tenon.cli.main import reads
 from tenon.store import db, notes, vectors
 from tenon.world import backlog, embedding, ollama
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tenon.base.settings import Settings
     from tenon.cli.out import Out
+    from tenon.cli.progress import Shown
     from tenon.store.db import Store
 
 HELP = """Recall looks for what a prompt means, by a small table that comes with Tenon and needs nothing else. Where Ollama runs and has an
@@ -33,7 +34,6 @@ tenon embed model nomic-embed-text     ask another model of Ollama's
 """
 LOOK_S = 0.5
 TRY_S = 120.0
-PLAIN_S = 5.0  # between two lines of progress where no line can be drawn over
 WAYS = {
     "away": "start Ollama, or `tenon config embed.ollama off`",
     "foreign": "see who listens there (`ss -ltnp`), or `tenon config embed.ollama off`",
@@ -118,9 +118,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
 
 def _print(state: State, out: Out) -> None:
     told = lines(state)
-    width = max(len(label) for label, _ in told) + 2
-    for label, text in told:
-        out.line(f"{label + ':':{width}}{text}")
+    out.labelled(told, max(len(label) for label, _ in told) + 2)
 
 
 def look(path: str, chosen: Settings, now: float) -> State:
@@ -211,54 +209,12 @@ def _is_missed(state: State) -> bool:
     return state.mode == "on" or any(model.ready and not model.builtin for model in state.models)
 
 
-class Bar:
-    """How far it is: count, rate and time left, on a line drawn over itself, or every few seconds where there is no terminal."""
-
-    def __init__(self, out: Out, clock: Callable[[], float] = time.monotonic) -> None:
-        self.out = out
-        self.clock = clock
-        self.model = ""
-        self.first = 0
-        self.began = self.told = clock()
-
-    def show(self, model: str, done: int, total: int) -> None:
-        """Shows it."""
-        now = self.clock()
-        if model != self.model:
-            self.end()
-            self.model, self.first, self.began = model, done, now
-        line = progress_line(model, done, total, done - self.first, now - self.began)
-        if self.out.live:
-            self.out.notes.write("\r" + line.ljust(78)[:78])
-            self.out.notes.flush()
-        elif now - self.told >= PLAIN_S:
-            self.told = now
-            self.out.say(line)
-
-    def end(self) -> None:
-        """Takes the line away."""
-        if self.model and self.out.live:
-            self.out.notes.write("\r" + " " * 78 + "\r")
-            self.out.notes.flush()
-
-
-def progress_line(model: str, done: int, total: int, lately: int, seconds: float) -> str:
-    """How far a model is, from how many texts it did in the seconds since it began here."""
-    told = f"{model}: {done:,} of {total:,}"
-    if lately <= 0 or seconds <= 0:
-        return told
-    rate = lately / seconds
-    left = (total - done) / rate
-    return f"{told}, {rate:,.0f} a second, {f'{left / 60:,.0f} min' if left >= 120 else f'{left:,.0f} s'} left"
-
-
 def _rebuild(options: argparse.Namespace, out: Out) -> int:
-    bar = Bar(out)
     trouble: ollama.Unavailable | None = None
     with context.writing(options, create=False) as here:
         chosen = here.settings
         try:
-            with backlog.Worker(here.store, lambda: False, bar.show) as worker:
+            with progress.shown(out, "embedding") as tick, backlog.Worker(here.store, lambda: False, _told_by(tick)) as worker:
                 if options.anew:
                     worker.anew(chosen)
                 worker.built_in()
@@ -268,10 +224,8 @@ def _rebuild(options: argparse.Namespace, out: Out) -> int:
                 except ollama.Unavailable as error:
                     trouble = error
         except KeyboardInterrupt:
-            bar.end()
             out.say("Stopped; what was done is kept. `tenon embed rebuild` goes on from here.")
             return 130
-        bar.end()
         state = look(here.store.path, chosen, here.now)
     if out.json:
         out.record(state.fields())
@@ -281,6 +235,13 @@ def _rebuild(options: argparse.Namespace, out: Out) -> int:
     if trouble is not None and wanted:
         out.say(f"Ollama: {trouble}")
     return 1 if wanted else 0
+
+
+def _told_by(tick: Shown) -> Callable[[str, int, int], None]:
+    def show(model: str, done: int, total: int) -> None:
+        tick.at(done, total, label=model)
+
+    return show
 
 
 def _choose(options: argparse.Namespace, out: Out) -> int:

@@ -1,4 +1,4 @@
-"""`tenon import`: the transcripts that were there before Tenon, with a bar that says how long it takes."""
+"""`tenon import`: the transcripts that were there before Tenon, with a line that says how long it takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import groupby
 
 from tenon.base import paths
 from tenon.base.errors import TenonError
-from tenon.cli import context
+from tenon.cli import context, progress
 from tenon.cli.main import reads
 from tenon.digest import importing, summary
 from tenon.digest.capture import Report
@@ -17,9 +17,10 @@ from tenon.store import deleted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tenon.cli.out import Out
+    from tenon.cli.progress import Shown
     from tenon.digest.importing import File, Plan
     from tenon.store.db import Store
 
@@ -32,45 +33,10 @@ tenon import --dry-run               how much there is
 tenon import                         all of it
 tenon import --since 2026-01-01      what was changed since
 """
-PLAIN_S = 5.0  # between two lines of progress where no bar can be drawn
-BAR = 24
 UNFINISHED_S = 3600.0
 LONGEST_REST = 8 << 20
 BEGINNING = 1 << 16  # bytes in which a transcript says its folder
 FOLDER = r'"cwd":\s*("(?:[^"\\]|\\.)*")'
-
-
-class Progress:
-    """The bar on a terminal, or a line every few seconds elsewhere."""
-
-    def __init__(self, out: Out, total: int, clock: Callable[[], float]) -> None:
-        self.out = out
-        self.total = total
-        self.clock = clock
-        self.began = self.told = clock()
-        self.drawn = False
-        self.before = 0  # bytes of the sessions that are done
-        self.turns = 0  # new ones in them
-
-    def show(self, done: int, turns: int) -> None:
-        """Shows how far it is, with so many bytes and new turns of the session at hand."""
-        now = self.clock()
-        done, turns = self.before + done, self.turns + turns
-        if self.out.live:
-            # The line is drawn over itself; what was longer is blotted out.
-            self.out.notes.write("\r" + line(done, self.total, turns, now - self.began, BAR).ljust(78)[:78])
-            self.out.notes.flush()
-            self.drawn = True
-        elif now - self.told >= PLAIN_S:
-            self.told = now
-            self.out.say(line(done, self.total, turns, now - self.began, 0))
-
-    def end(self) -> None:
-        """Takes the bar away."""
-        if self.drawn:
-            self.out.notes.write("\r" + " " * 78 + "\r")
-            self.out.notes.flush()
-            self.drawn = False
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -144,22 +110,6 @@ def day(text: str) -> float:
         raise TenonError(f"'{text}' is not a day; write it as 2026-01-31") from None
 
 
-def line(done: int, total: int, turns: int, elapsed_s: float, bar: int) -> str:
-    """How far it is in one line: a bar of that width (0: none), share, sizes, rate, time left."""
-    share = done / total if total else 1.0
-    drawn = "[" + "#" * int(share * bar) + "." * (bar - int(share * bar)) + "] " if bar else ""
-    rate = done / elapsed_s if elapsed_s > 0 else 0.0
-    left = f", {_duration((total - done) / rate)} left" if rate and elapsed_s >= 1 else ""
-    return f"{drawn}{share:4.0%} of {context.size(total)}, {turns:,} turns, {context.size(int(rate))}/s{left}"
-
-
-def _duration(seconds: float) -> str:
-    whole = int(seconds + 0.5)
-    if whole < 60:
-        return f"{whole} s"
-    return f"{whole // 60} min {whole % 60:02d} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-
-
 def _plan(store: Store, home: str, below: str, since: float | None, *, deleted: bool) -> Plan:
     plan = planned(store, home, time.time(), since=since, deleted=deleted)
     if not below:
@@ -191,32 +141,34 @@ def _dry(options: argparse.Namespace, out: Out, home: str, below: str, since: fl
 
 
 def _read(store: Store, plan: Plan, out: Out, exclude: Sequence[str]) -> int:
-    progress = Progress(out, plan.size_bytes, time.monotonic)
     report = Report()
     problems: list[str] = []
+    began = time.monotonic()
+    before = 0  # bytes of the sessions that are done
     try:
-        for session, group in groupby(plan.files, key=lambda file: file.session):
-            files = list(group)
-            part = _session(store, session, files, progress)
-            report.add(part)
-            progress.before += sum(file.size - file.read for file in files)
-            progress.turns += part.new
-            if part.problem and part.problem not in problems:
-                problems.append(part.problem)
+        with progress.shown(out, "reading transcripts", plan.size_bytes, unit="bytes") as tick:
+            for session, group in groupby(plan.files, key=lambda file: file.session):
+                files = list(group)
+                part = _session(store, session, files, tick, before, report.new)
+                report.add(part)
+                before += sum(file.size - file.read for file in files)
+                if part.problem and part.problem not in problems:
+                    problems.append(part.problem)
     except KeyboardInterrupt:
-        progress.end()
         out.say("Stopped; what was read so far is kept. `tenon import` goes on from here.")
         return 130
-    progress.end()
     excluded = sum(paths.lies_in(folder, exclude) for folder in map(_folder, plan.files if exclude else ()) if folder)
-    _told(out, plan, report, len(problems), progress.clock() - progress.began, excluded=excluded)
+    _told(out, plan, report, len(problems), time.monotonic() - began, excluded=excluded)
     for problem in problems[:10]:
         out.say(f"  {problem}")
     return 1 if problems and not report.new else 0
 
 
-def _session(store: Store, session: str, files: Sequence[File], progress: Progress) -> Report:
-    report = importing.run(store, files, on_progress=lambda done, _, turns, __: progress.show(done, turns), now_fn=time.time)
+def _session(store: Store, session: str, files: Sequence[File], tick: Shown, before: int, turns: int) -> Report:
+    def show(done: int, _: int, new: int, __: str) -> None:
+        tick.at(before + done, note=context.counted(turns + new, "turn"))
+
+    report = importing.run(store, files, on_progress=show, now_fn=time.time)
     if report.new:
         summary.write(store, session, "", time.time())
     return report
@@ -256,7 +208,7 @@ def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float, *
             f"Nothing to bring along: {plan.already:,} transcripts are read already." if plan.already else "Nothing to bring along: there are no transcripts."
         )
         return
-    out.line(f"{report.new:,} new turns from {len(plan.files):,} transcripts of {plan.sessions:,} sessions in {_duration(seconds)}.")
+    out.line(f"{report.new:,} new turns from {len(plan.files):,} transcripts of {plan.sessions:,} sessions in {progress.duration(seconds)}.")
     if excluded:
         out.line(f"{context.counted(excluded, 'transcript')} excluded (archive.exclude), so nothing of {'it' if excluded == 1 else 'them'} is kept.")
     elif not report.new and not problems and not report.left_out:
