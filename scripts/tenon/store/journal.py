@@ -1,9 +1,9 @@
 """The journal: what was recalled or injected, what was left out, for whom and why; and so, which hits a session has seen.
 
 It keeps the words that a cue and a hit share, never the cue: whatever a prompt says beyond what is stored stays out.
-An entry is a few hundred bytes, because there is one for every prompt: a hit is its ref and two hexadecimal digits,
-in hundredths, for its score and for each part of it; a near miss its ref, a letter for why, and one letter for each of
-those, in fortieths.
+An entry is about two hundred bytes, because there is one for every prompt: a hit or near miss is its ref, a letter for
+why it was left out (a point when it was not), two letters for its score, in hundredths, and one for each part of it, in
+fortieths. Older entries have two hexadecimal digits, in hundredths, for the score and each part.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ WHY = {
     "e": "too little evidence that it answers", "m": "shares no word with the prompt and means something else", "t": "of another time than the prompt asks for",
     "s": "shown in this session already", "x": "of an exchange that came already", "k": "no room: others were better", "c": "no room: too long",
 }  # fmt: skip
-MOST_SKIPPED = 4
-FIRST_CODE, CODES, PER_UNIT = 33, 94, 40  # the visible letters of ASCII
+MOST_SKIPPED, MOST_TOLD = 4, 6  # near misses of an entry; hits and near misses of one, which has one near miss whatever it has of hits
+CODE, CODES, PER_UNIT = 33, 94, 40  # the first of the visible letters of ASCII, how many there are, and how many of them make 1.0
+SHOWN = "."
 NAME = 13  # characters of a session's id that tell it from all others
 
 ADD = "INSERT INTO journal (at, event, session, repository, words, hits, chars, skipped) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -49,7 +50,7 @@ class Scored:
     def __init__(self, ref: str, values: Sequence[float], why: str = "") -> None:
         self.ref = ref
         self.parts = dict(zip(PARTS, values[1:]))
-        self.score = values[0] if self.parts else None
+        self.score = values[0] if len(values) > 1 else None
         self.why = why
 
     def line(self) -> str:
@@ -71,7 +72,7 @@ class Entry:
         self.words = str(words).split()
         self.shown = [_unpacked(line) for line in str(hits).splitlines() if line]
         self.chars = int(str(chars))
-        self.skipped = [_unpacked_miss(line) for line in str(skipped).splitlines() if line]
+        self.skipped = [_unpacked(line, missed=True) for line in str(skipped).splitlines() if line]
 
     @property
     def hits(self) -> list[tuple[str, str, str]]:
@@ -93,8 +94,8 @@ def record(
     now: float, skipped: Sequence[tuple[str, float, Sequence[float], str]] = (),
 ) -> None:  # fmt: skip
     """Writes an entry; a hit is (ref, score, the values of PARTS, or none of them when it was told for what it is), a near miss the same and its letter of WHY."""
-    lines = "\n".join([_packed(*hit) for hit in hits])
-    missed = "\n".join([_packed_miss(*miss) for miss in skipped[:MOST_SKIPPED]])
+    lines = "\n".join([_packed(*hit, SHOWN) for hit in hits])
+    missed = "\n".join([_packed(*miss) for miss in skipped[: max(1, min(MOST_SKIPPED, MOST_TOLD - len(hits)))]])
     store.execute(ADD, (int(now), event, session[:NAME], repository, " ".join(words), lines, chars, missed))
 
 
@@ -134,19 +135,17 @@ def deeds(store: Store, limit: int) -> list[tuple[float, str, str, str]]:
     return [(float(at), str(what), str(ref), str(note)) for at, what, ref, note in store.rows(DEEDS, (limit,))]
 
 
-def _packed(ref: str, score: float, parts: Sequence[float]) -> str:
-    return ref + " " + "".join(f"{min(255, max(0, round(value * 100))):02x}" for value in (score, *parts))
+def _packed(ref: str, score: float, parts: Sequence[float], why: str) -> str:
+    if not parts:
+        return f"{ref} {why}"
+    high, low = divmod(min(CODES * CODES - 1, max(0, round(score * 100))), CODES)
+    return f"{ref} {why}{chr(CODE + high)}{chr(CODE + low)}" + "".join([chr(CODE + min(CODES - 1, max(0, round(part * PER_UNIT)))) for part in parts])
 
 
-def _unpacked(line: str) -> Scored:
+def _unpacked(line: str, *, missed: bool = False) -> Scored:
     ref, _, code = line.partition(" ")
-    return Scored(ref, [int(code[at : at + 2], 16) / 100 for at in range(0, len(code), 2)])
-
-
-def _packed_miss(ref: str, score: float, parts: Sequence[float], why: str) -> str:
-    return f"{ref} {why}" + "".join([chr(FIRST_CODE + min(CODES - 1, max(0, round(value * PER_UNIT)))) for value in ((score, *parts) if parts else ())])
-
-
-def _unpacked_miss(line: str) -> Scored:
-    ref, _, code = line.partition(" ")
-    return Scored(ref, [(ord(letter) - FIRST_CODE) / PER_UNIT for letter in code[1:]] or [0.0], code[:1])
+    if not missed and code[:1] != SHOWN:
+        return Scored(ref, [int(code[at : at + 2], 16) / 100 for at in range(0, len(code), 2)])
+    values = [ord(letter) - CODE for letter in code[1:]]
+    score = [(CODES * values[0] + values[1]) / 100] if len(values) > 1 else []
+    return Scored(ref, score + [value / PER_UNIT for value in values[2:]], code[0].replace(SHOWN, ""))
