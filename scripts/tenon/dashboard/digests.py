@@ -53,7 +53,7 @@ def one(here: Place, name: str, query: Query) -> dict[str, Any]:
     read = sorted({turn for step in steps if step.deed == "read" for turn in _read(step)} or ({found.first} if found.first else set()))
     return {
         "digest": _told(here.store, found, digests.counts(here.store, found.id), spending.of_digest(here.store, found.id)),
-        "steps": [told for step in steps[:STEPS] if (told := _step(here.store, step)) is not None],
+        "steps": _placed(here.store, [told for step in steps[:STEPS] if (told := _step(here.store, step)) is not None]),
         "read": [
             {"turn": f"t{turn}", "kind": kind, "at": at, "session": session} for turn, kind, at, session in browse_digests.turns(here.store, read[:READ])
         ],
@@ -100,6 +100,15 @@ def _step(store: Store, step: Step) -> dict[str, Any] | None:
         number = recounting.numbered(step, "session")
         told.update(session=session_of(store, number).name, new=recounting.summed_up(store, number))
     return told
+
+
+def _placed(store: Store, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The steps, each with the sessions in which the turns that it names stand."""
+    named = sorted({int(turn[1:]) for step in steps for turn in step.get("turns", ())})
+    sessions = {f"t{turn}": session for at in range(0, len(named), READ) for turn, _, _, session in browse_digests.turns(store, named[at : at + READ])}
+    for step in steps:
+        step["places"] = {turn: sessions[turn] for turn in step.get("turns", ()) if turn in sessions}
+    return steps
 
 
 def _named(memory: Memory | None) -> dict[str, Any] | None:

@@ -157,7 +157,7 @@ def _starts(call: dict[str, Any], thread: str, prompt: str) -> bool:
 def _facts(store: Store, session: Session) -> dict[str, Any]:
     summary = summaries.of_session(store, session.id)
     return {
-        "session": {**_told(store, session), "folder": session.folder},
+        "session": {**_told(store, session), "folder": session.folder, "prompt": cut(browse_history.opening(store, session.id), SHOWN)},
         "summary": None if summary is None else {"text": summary.text, "writer": summary.writer, "at": summary.at},
     }  # fmt: skip
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tenon.store.exchanges import Turn
 
 SAID = 100_000  # characters of a text that are shown at once
-FOLDED = 20_000  # of what is folded: thinking, the input of a call, its result
+FOLDED = 8_000  # of what is folded: thinking, the input of a call, its result
 ABOUT = 160  # of a call's main argument
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 PICTURE_BYTES = 2_000_000  # of one picture
