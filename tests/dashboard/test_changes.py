@@ -54,7 +54,7 @@ def written(store: Store, text: str, repository: int | None = None, *, writer: s
 def turn(store: Store, repository: int, text: str) -> str:
     """The id of an archived turn that says so."""
     session = archive.session(store, "s1", repository=repository, folder="/x", at=NOW, client="claude-code")
-    archive.append(store, session, repository, [Row(uuid=f"u{text}", parent="", role="user", kind="prompt", source="user", at=NOW, content=[{"type": "text", "text": text}])])  # fmt: skip
+    archive.append(store, session, repository, [Row(uuid="u1", parent="", role="user", kind="prompt", source="user", at=NOW, content=[{"type": "text", "text": text}])])  # fmt: skip
     return f"t{store.value('SELECT max(id) FROM turn')}"
 
 
