@@ -107,7 +107,7 @@ def steps(store: Store, memory: Memory) -> list[dict[str, Any]]:
     for row in store.rows(STEPS, (memory.id, DEEDS)):
         told = dict(zip(("digest", "deed", "at", "phase", "state", "runner", "model"), row))
         undo = parse(str(row[7]))
-        told["revised"] = undo.get("revision") if isinstance(undo, dict) and row[1] == "revise" else None
+        told["revised"] = 1 + int(undo.get("revision", 0)) if isinstance(undo, dict) and row[1] == "revise" else None
         found.append(told)
     return found
 
