@@ -191,8 +191,8 @@ def _found(store: Store, text: str, scope: list[int] | None, client: str, key: s
     sessions = {number: exchanges.session_of(store, number) for number in {hit.session for hit in hits}}
     rows = [
         {
-            "turn": f"t{hit.turn}", "kind": hit.kind, "source": hit.source, "at": hit.at, "sub_agent": bool(hit.thread), "session": sessions[hit.session].name,
-            "repository": places.key(store, places.canonical(store, sessions[hit.session].repository)),
+            "turn": f"t{hit.turn}", "role": hit.role, "kind": hit.kind, "source": hit.source, "at": hit.at, "sub_agent": bool(hit.thread),
+            "session": sessions[hit.session].name, "repository": places.key(store, places.canonical(store, sessions[hit.session].repository)),
             "parts": excerpt(hit.text, hit.first, hit.last, sought.words),
         }
         for hit in hits

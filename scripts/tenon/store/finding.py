@@ -30,7 +30,7 @@ DOUBLED = re.compile(r"([^lsz\W\d])\1$")  # what stands twice before an ending a
 
 FOUND = "SELECT rowid FROM turn_fts WHERE turn_fts MATCH ? AND rowid < ? ORDER BY rowid DESC"
 HITS = (
-    "SELECT p.id, p.turn, p.first, p.last, t.session, t.thread, t.kind, t.source, t.at FROM passage p CROSS JOIN turn t ON t.id = p.turn {join} "
+    "SELECT p.id, p.turn, p.first, p.last, t.session, t.thread, t.role, t.kind, t.source, t.at FROM passage p CROSS JOIN turn t ON t.id = p.turn {join} "
     "WHERE p.id IN ({rows}) {more} ORDER BY p.id DESC"
 )
 OF_CLIENT = "CROSS JOIN session s ON s.id = t.session"
@@ -44,12 +44,12 @@ BEGINNING = "SELECT count(*) FROM (SELECT 1 FROM temp.turn_words WHERE term >= ?
 class Hit:
     """A passage of a turn: characters [first, last) of the turn's searchable text; `text` is that text."""
 
-    __slots__ = ("passage", "turn", "first", "last", "session", "thread", "kind", "source", "at", "text")
+    __slots__ = ("passage", "turn", "first", "last", "session", "thread", "role", "kind", "source", "at", "text")
 
     def __init__(self, row: Sequence[object]) -> None:
-        passage, turn, first, last, session, thread, kind, source, at = row
+        passage, turn, first, last, session, thread, role, kind, source, at = row
         self.passage, self.turn, self.first, self.last, self.session = (int(str(value)) for value in (passage, turn, first, last, session))
-        self.thread, self.kind, self.source = str(thread), str(kind), str(source)
+        self.thread, self.role, self.kind, self.source = str(thread), str(role), str(kind), str(source)
         self.at = float(str(at))
         self.text = ""
 

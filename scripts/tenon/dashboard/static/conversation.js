@@ -36,6 +36,7 @@ class Talk {
     this.thread = thread;
     this.words = data.words;
     this.agents = new Map();
+    this.day = "";
     this.turns = el("div", { class: "talk" }, this.drawn(data));
     this.element = el("div", {}, this.further(data, "earlier", "before", "Show what came before"), this.turns, this.further(data, "next", "after", "Show what came after"));
   }
@@ -74,10 +75,19 @@ class Talk {
     return link(`${this.page.to("history", session || this.page.name, { turn: id })}#${id}`, id);
   }
 
+  /** The time of day, with the day where it is another one than the turn's before. */
+  time(at) {
+    const element = when(at, true);
+    const [day, minute] = element.textContent.split(" ");
+    if (day === this.day) element.textContent = minute;
+    this.day = day;
+    return element;
+  }
+
   turn(turn) {
     const side = turn.kind === "prompt" ? "asks" : turn.role === "assistant" ? "answers" : "aside";
     return el("article", { class: `turn ${side}`, id: turn.id, tabindex: "-1", "aria-label": `${who(turn)}, ${turn.id}` },
-      el("p", { class: "meta" }, el("strong", {}, who(turn)), when(turn.at, true), this.place(turn.id), el("span", {}, `${number(turn.tokens)} tokens`), dealt(turn),
+      el("p", { class: "meta" }, el("strong", {}, who(turn)), this.time(turn.at), this.place(turn.id), el("span", {}, `${number(turn.tokens)} tokens`), dealt(turn),
         turn.source === "outside" ? tag("from outside", "warn") : null, this.forget(turn)),
       turn.forgotten ? el("p", { class: "faint" }, "Forgotten ", when(turn.forgotten), "; only its place is kept.") : null,
       turn.blocks.map((block) => this.block(turn, block)),

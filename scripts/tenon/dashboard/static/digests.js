@@ -47,7 +47,7 @@ function columns(page) {
     { title: "State", cell: (one) => tag(one.state, STYLES[one.state]) },
     { title: "What it did", kind: "wide", cell: (one) => did(one) },
     { title: "Phase", cell: (one) => [one.phase, el("br"), el("span", { class: "faint" }, by(one))] },
-    { title: "Of", cell: (one) => [one.repository ? short(one.repository, page) : "the agent", el("br"), el("span", { class: "faint" }, counted(one.turns, "turn"))] },
+    { title: "Of", cell: (one) => [one.repository ? short(one.repository, page) : "the agent", el("br"), one.turns ? el("span", { class: "faint" }, counted(one.turns, "turn")) : null] },
     { title: "Cost", kind: "number", cell: (one) => (one.cost ? [`${number(one.cost.tokens)} tokens`, el("br"), el("span", { class: "faint" }, dollars(one.cost.dollars))] : "–") },
   ];
 }
@@ -101,8 +101,9 @@ function undo(digest, state, page) {
 }
 
 function line(step, page) {
-  const shown = [step.memory, step.other].filter(Boolean).map((memory) => [" ", link(page.to("memories", memory.ref), memory.ref), " ", tag(memory.kind.replace("_", " "))]);
-  const first = el("p", { class: "meta" }, el("strong", { class: SIGNS[step.sign] || null }, el("span", { class: "sign", "aria-hidden": "true" }, step.sign), " ", DEEDS[step.deed] || step.deed), shown,
+  const between = { supersede: "in favour of", link: "and", associate: "and" }[step.deed];
+  const shown = [step.memory, step.other].filter(Boolean).map((memory, at) => [at && between ? el("span", {}, between) : null, link(page.to("memories", memory.ref), memory.ref), tag(memory.kind.replace("_", " "))]);
+  const first = el("p", { class: "meta" }, el("strong", { class: SIGNS[step.sign] || null }, el("span", { class: "sign", "aria-hidden": "true" }, step.sign.replace("-", "−")), " ", DEEDS[step.deed] || step.deed), shown,
     step.session ? link(page.to("history", step.session), "the session") : null,
     step.turns?.length ? el("span", {}, "from ", step.turns.map((turn, at) => [at ? ", " : "", place(step, turn, page)])) : null);
   return el("li", {}, first, told(step));
