@@ -55,13 +55,18 @@ CONTENT_OF_LINE = "SELECT t.content FROM line l JOIN turn t ON t.id = l.turn WHE
 
 
 class Row:
-    """One message, or a part of one, on its way into the archive. `content` is the list of the API's content blocks."""
+    """One message, or a part of one, on its way into the archive. `content` is the list of the API's content blocks.
 
-    __slots__ = ("uuid", "parent", "thread", "message", "role", "kind", "source", "at", "content")
+    What comes before it is known by its line (`parent`), or given as `after`: another row, a turn, or 0 for a beginning. `turn` is
+    its number once it is kept.
+    """
+
+    __slots__ = ("uuid", "parent", "thread", "message", "role", "kind", "source", "at", "content", "after", "turn")
 
     def __init__(
-        self, *, uuid: str, parent: str, role: str, kind: str, source: str, at: float, content: list[object], thread: str = "", message: str = ""
-    ) -> None:
+        self, *, uuid: str, parent: str, role: str, kind: str, source: str, at: float, content: list[object], thread: str = "", message: str = "",
+        after: Row | int | None = None,
+    ) -> None:  # fmt: skip
         self.uuid = uuid
         self.parent = parent
         self.thread = thread
@@ -71,6 +76,8 @@ class Row:
         self.source = source
         self.at = at
         self.content = content
+        self.after = after
+        self.turn = 0
 
 
 def session(store: Store, name: str, *, repository: int, folder: str, at: float, branch: str = "", client: str = "claude-code") -> int:
@@ -100,7 +107,8 @@ def append(store: Store, number: int, repository: int, rows: Iterable[Row]) -> t
                 known = _add(store, gone, name, number, repository, row, fresh)
                 if row.uuid:
                     store.execute(ADD_LINE, (row.uuid, known))
-            turns.append(int(known))
+            row.turn = int(known)
+            turns.append(row.turn)
         _index(store, number, repository, fresh)
     return len(fresh), turns
 
@@ -208,9 +216,7 @@ class _Fresh:
 
 
 def _add(store: Store, gone: Forgotten | None, name: str, number: int, repository: int, row: Row, fresh: list[_Fresh]) -> int:
-    parent = store.value(BY_LINE, (row.parent,)) if row.parent else None
-    if parent is None:
-        parent = store.value(LAST_OF, (number, row.thread))
+    parent = _before(store, number, row)
     before = store.value(HASH_OF, (parent,)) if parent is not None else None
     blank = None
     # As it was said, and then without what the user named: a row that was archived before that is known as it was said.
@@ -230,6 +236,16 @@ def _add(store: Store, gone: Forgotten | None, name: str, number: int, repositor
     turn = int(store.execute(ADD_TURN, values).lastrowid or 0)
     fresh.append(_Fresh(turn, row.thread, row.kind in SPOKEN, "" if blank is not None else passages.searchable(blocks)))
     return turn
+
+
+def _before(store: Store, number: int, row: Row) -> int | None:
+    """The turn that a row follows, or None for a beginning."""
+    if row.after is not None:
+        return (row.after.turn if isinstance(row.after, Row) else row.after) or None
+    parent = store.value(BY_LINE, (row.parent,)) if row.parent else None
+    if parent is None:
+        parent = store.value(LAST_OF, (number, row.thread))
+    return None if parent is None else int(parent)
 
 
 def _forms(blocks: list[object], gone: Forgotten | None) -> list[list[object]]:

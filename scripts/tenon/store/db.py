@@ -187,7 +187,7 @@ def open_reader(path: str, *, busy_s: float = 2.0) -> Store:
     """
     if not exists(path):
         raise TenonError(f"there is no memory yet at {path}; it begins with the first session or `tenon write`")
-    address = "file:" + _uri_path(path) + "?mode=ro"
+    address = "file:" + uri_path(path) + "?mode=ro"
     for suffix in ("", "&immutable=1"):
         con = None
         try:
@@ -281,7 +281,8 @@ def _has_wal(path: str) -> bool:
         return False
 
 
-def _uri_path(path: str) -> str:
+def uri_path(path: str) -> str:
+    """The path as it stands in a `file:` address."""
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     if os.name == "nt":
         quoted = "/" + quoted.replace("\\", "/")

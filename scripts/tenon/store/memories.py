@@ -139,7 +139,7 @@ def write(
             if known.status == "superseded" and again:
                 known = reopen(store, known.ref, now)
             return _rewritten(store, known, tier, reason, source, now, turns, writer), False
-        ref = _fresh_ref(store, repository, text)
+        ref = fresh_ref(store, repository, text)
         told = _labels(labels, gone)
         values = (ref, repository, tier, kind, text, reason, source, told, epic, min(2.0, max(0.0, strength)), now, now, now, now, writer)
         rowid = int(store.execute(ADD, values).lastrowid or 0)
@@ -347,7 +347,8 @@ def _known(store: Store, repository: int | None, text: str) -> Memory | None:
     return next((memory for memory in map(Memory, store.rows(REVISED, (repository,))) if _plain(memory.text) == _plain(text)), None)
 
 
-def _fresh_ref(store: Store, repository: int | None, text: str) -> str:
+def fresh_ref(store: Store, repository: int | None, text: str) -> str:
+    """The id that a memory of that text gets, which no other one has."""
     scope = places.key(store, repository)
     attempt = 0
     while store.one(BY_REF, (_ref(scope, text, attempt),)) is not None:
