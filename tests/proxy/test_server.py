@@ -256,9 +256,9 @@ def test_the_log_has_a_line_for_each_request() -> None:
         pipe.ask(request(b"{}", CLOSE, target="/agent/work/v1/messages?key=hush"))
         pipe.ask(request(b"", CLOSE, method="GET", target="/v1/models"))
         first, second = pipe.log()
-    assert "POST /agent/work/v1/messages agent=work status=200 first_ms=" in first
+    assert "POST /agent/work/v1/messages agent=work status=200 own_ms=" in first
     assert first.endswith("bytes=4 why=new?conversation")
-    assert "GET /v1/models agent=default status=200 first_ms=" in second
+    assert "GET /v1/models agent=default status=200 own_ms=" in second
     assert first[:2] == "20"
     assert "hush" not in first
     if os.name == "posix":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tenon.proxy import record
+from tenon.store import latency
 from tenon.world import proof, strict
 
 TYPE_CHECKING = False
@@ -56,9 +57,15 @@ def status(proxy: Proxy) -> dict[str, Any]:
         "requests": proxy.requests,
         "in_flight": proxy.in_flight,
         "stopping": proxy.stopping,
+        "own_s": held_up(list(proxy.log.own_s)),
         "conversations": _conversations(proxy.rewriter.status),
         "errors": list(proxy.errors),
     }
+
+
+def held_up(own_s: list[float]) -> dict[str, float | int | None]:
+    """How long the latest requests were held up by ours before they went upstream: how many those are, the median and the 95th percentile of them."""
+    return {"requests": len(own_s), "median": latency.of(own_s, 0.5), "p95": latency.of(own_s, 0.95)}
 
 
 def _conversations(listed: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:

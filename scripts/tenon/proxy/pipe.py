@@ -171,6 +171,7 @@ class Exchange:
         """The answer that the client gets, and what of its body was read already."""
         for attempt in range(ATTEMPTS):
             headers = self.headers if not (self.plan.watch or self.plan.rewritten) else narrowed(self.headers)
+            self.line.sent()
             answer = self.upstream.send(self.method, self.target, headers, self.plan.body, self.call)
             if not self.plan.rewritten or answer.status not in REFUSALS or attempt == ATTEMPTS - 1:
                 return answer, []

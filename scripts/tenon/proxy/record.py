@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 
 from tenon.base import faults, paths
 from tenon.base.redact import redact
 
 LARGEST = 1_000_000  # bytes of the file; then it becomes the one older file
+LATEST = 1000  # requests of which is known how long they were held up
 LONGEST = 200  # characters of any one field
 DASHBOARD = "/_dashboard/"
 
 
 class Line:
-    """What is noted of one request; `first_s` is the time from its last byte to the first byte of the answer."""
+    """What is noted of one request; from its last byte it is `own_s` until it goes upstream, and `first_s` until the first byte of the answer."""
 
-    __slots__ = ("at", "method", "path", "agent", "why", "status", "first_s", "size_bytes", "end", "_begun")
+    __slots__ = ("at", "method", "path", "agent", "why", "status", "own_s", "first_s", "size_bytes", "end", "_begun")
 
     def __init__(self, method: str, target: str, at: float) -> None:
         self.at = at
@@ -27,6 +29,7 @@ class Line:
         self.agent = ""
         self.why = ""
         self.status = 0
+        self.own_s: float | None = None
         self.first_s: float | None = None
         self.size_bytes = 0
         self.end = ""  # "" for an answer that came through whole, else what became of it
@@ -36,6 +39,11 @@ class Line:
         """The request is here."""
         self._begun = time.perf_counter()
 
+    def sent(self) -> None:
+        """The request goes upstream, for the first time; what passes from here on is no doing of ours."""
+        if self.own_s is None:
+            self.own_s = time.perf_counter() - self._begun
+
     def answered(self, status: int) -> None:
         """The head of the answer went to the client."""
         self.status = status
@@ -44,28 +52,31 @@ class Line:
     def text(self) -> str:
         """The line, with its end."""
         day = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.at))
-        first = "-" if self.first_s is None else f"{self.first_s * 1000:.1f}"
+        own, first = ("-" if took is None else f"{took * 1000:.1f}" for took in (self.own_s, self.first_s))
         ended = f" end={_plain(self.end)}" if self.end else ""
         why = f" why={_plain(self.why)}" if self.why else ""
         return (
             f"{day} {_plain(self.method)} {_plain(self.path)} agent={_plain(self.agent) or '-'} status={self.status or '-'} "
-            f"first_ms={first} bytes={self.size_bytes}{ended}{why}\n"
+            f"own_ms={own} first_ms={first} bytes={self.size_bytes}{ended}{why}\n"
         )
 
 
 class Log:
-    """The file; safe for many threads. Never raises: a full disk does not stop a request."""
+    """The file; safe for many threads. Never raises: a full disk does not stop a request. `own_s` are the latest that went upstream."""
 
-    __slots__ = ("path", "_lock")
+    __slots__ = ("path", "own_s", "_lock")
 
     def __init__(self, path: str = "") -> None:
         self.path = path or os.path.join(paths.home(), "proxy.log")
+        self.own_s: deque[float] = deque(maxlen=LATEST)
         self._lock = threading.Lock()
 
     def note(self, line: Line) -> None:
         """Appends the line."""
         data = line.text().encode("ascii", "backslashreplace")
         with self._lock:
+            if line.own_s is not None and line.agent:
+                self.own_s.append(line.own_s)
             try:
                 self._rotate()
                 handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
@@ -15,7 +16,7 @@ from tenon.base.lean import sqlite
 from tenon.proxy import boundary, record, speaking
 from tenon.proxy.request import Known, Request
 from tenon.proxy.stores import Stores
-from tenon.store import conversations, db
+from tenon.store import conversations, db, latency
 from tenon.wire import body as bodies
 from tenon.wire import route
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 SHOWN = 20  # conversations in `tenon status`
 PRUNE_S = 3600.0
 LARGEST = 33_000_000  # bytes of a request; the API takes 32 MB
+MOST_UNCOUNTED = 1000
 MOST_HELD = 10_000  # sessions that are known without a look at a store
 
 
@@ -89,10 +91,12 @@ class Rewriter:
         self._owners: dict[tuple[str, str], str] = {}
         self._locks: dict[tuple[str, str], threading.RLock] = {}
         self._guard = threading.Lock()
+        self._took: deque[float] = deque(maxlen=MOST_UNCOUNTED)  # how long requests were held up in here, until that is counted in a store
         self._pruned = 0.0
 
     def plan(self, agent: str, target: str, headers: Mapping[str, str], raw: bytes) -> Plan:
         """The plan for a request. Headers have lower-case names. Never raises."""
+        began = time.perf_counter()
         why = route.relayed(target, headers) or ("too large to look at" if len(raw) > LARGEST else "")
         if why:
             return Plan(raw, why)
@@ -109,6 +113,8 @@ class Rewriter:
         except Exception as error:  # noqa: BLE001 - the one broad catch: a request goes through, whatever is wrong in here
             record.fault(error, "the request was relayed as it came")
             return _as_it_came(Request(agent, headers.get(route.SESSION, ""), "", body, self.clock(), self.known), "a fault of ours, noted")
+        finally:
+            self._took.append(time.perf_counter() - began)
 
     def status(self) -> list[dict[str, Any]]:
         """The latest conversations of all agents, newest first, as plain data."""
@@ -257,6 +263,11 @@ class Rewriter:
                 first = boundary.remember(store, request, conversation, wire, reply)
                 if not request.session:
                     speaking.archive(store, request, conversation, 0 if fresh else first, reply)
+            with self._guard:
+                took = list(self._took)
+                self._took.clear()
+            for each in took:
+                latency.note(store, each, request.now)
             if request.now - self._pruned > PRUNE_S:
                 self._pruned = request.now
                 conversations.prune(store, request.now)
