@@ -16,6 +16,7 @@ REPOSITORIES = "SELECT count(*) FROM repository"
 LAST_SESSION = "SELECT name, folder, branch, started, last FROM session WHERE repository IN ({marks}) ORDER BY last DESC LIMIT 1"
 LATEST_EVENTS = "SELECT event, max(at) FROM journal GROUP BY event"
 LATEST_TURN = "SELECT max(last) FROM session"
+WRITTEN = "SELECT writer, count(*) FROM memory WHERE created >= ? GROUP BY writer"
 LATEST_SUMMARY = "SELECT max(at) FROM summary"
 CONVERSATIONS = "SELECT (SELECT count(*) FROM conversation WHERE state <> 'announced'), (SELECT count(*) FROM sent), (SELECT count(*) FROM piece)"
 # A deleted vector whose place in its block is still empty is counted with the others.
@@ -79,6 +80,11 @@ def latest(store: Store) -> dict[str, float]:
         if at is not None:
             found[name] = float(at)
     return found
+
+
+def written(store: Store, since: float) -> dict[str, int]:
+    """How many memories were written since that time by whom: user, model, code, digest."""
+    return {str(writer): int(many) for writer, many in store.rows(WRITTEN, (since,))}
 
 
 def conversations(store: Store) -> tuple[int, int, int]:
