@@ -94,9 +94,21 @@ def explained(here: Context, ref: str, cue: str) -> list[str]:
 
 def _entry(store: Store, entry: Entry, ref: str, out: Out) -> None:
     hits = [hit for hit in entry.hits if not ref or hit[0] == ref]
+    skipped = [miss for miss in entry.skipped if not ref or miss.ref == ref]
     if out.json:
         told = [{"id": ref, "score": float(score) if score else None, "parts": parts} for ref, score, parts in hits]
-        out.record({"at": context.iso(entry.at), "event": entry.event, "session": entry.session, "words": entry.words, "chars": entry.chars, "hits": told})
+        missed = [{"id": miss.ref, "score": miss.score, "parts": miss.line(), "why": journal.WHY.get(miss.why, "")} for miss in skipped]
+        out.record(
+            {
+                "at": context.iso(entry.at),
+                "event": entry.event,
+                "session": entry.session,
+                "words": entry.words,
+                "chars": entry.chars,
+                "hits": told,
+                "skipped": missed,
+            }
+        )
         return
     told_of = [
         context.counted(len(entry.hits), "item") if entry.hits or not entry.chars else "",
@@ -110,6 +122,8 @@ def _entry(store: Store, entry: Entry, ref: str, out: Out) -> None:
             out.line(f"    {found}  {cut(_text(store, found), 100)}")
         if score:
             out.line(out.styled("faint", f"    {' ' * len(found)}  score {score}: {parts}"))
+    for miss in skipped:
+        out.line(out.styled("faint", f"    {miss.ref}  left out, {journal.WHY.get(miss.why, '')}: {cut(_text(store, miss.ref), 80)}"))
 
 
 def _text(store: Store, ref: str) -> str:
