@@ -25,7 +25,7 @@ MOST_WORDS = 12
 COMMON = 10_000  # times that words with one beginning stand in the archive, up to which the index looks for the beginning
 NEWEST = 200  # passages whose words say what a common beginning may become
 BECOMES = 24  # words that it may become
-UNFINISHED = re.compile(r"(?<=...)(?:in?|ing|ed?|es)$")  # what a word may end in while its ending is typed
+UNFINISHED = re.compile(r"(?<=...)(?:ing|in?|ed?|es|m|men?|nes?|n|ati?o?|a|abl?|l)$")  # what a word may end in while its ending is typed
 DOUBLED = re.compile(r"([^lsz\W\d])\1$")  # what stands twice before an ending alone
 
 FOUND = "SELECT rowid FROM turn_fts WHERE turn_fts MATCH ? AND rowid < ? ORDER BY rowid DESC"
