@@ -102,6 +102,7 @@ def _say(store: Store, repository: int, name: str, text: str, other: int, now: f
     known = [str(row[0]) for row in store.rows("SELECT l.uuid FROM line l JOIN turn t ON t.id = l.turn WHERE t.session = ? ORDER BY l.uuid", (session,))]
     parent = known[other % len(known)] if known and other % 4 else ""
     uuid = f"{name}-{now:.2f}-{other}"
+    text += f" at {now}"  # the same words at another time are another turn
     rows = [
         Row(uuid=uuid, parent=parent, role="user", kind="prompt", source="user", at=now, content=[{"type": "text", "text": text}]),
         Row(uuid=uuid + "r", parent=uuid, role="assistant", kind="reply", source="assistant", at=now + 1, content=[{"type": "text", "text": "yes " + text}]),

@@ -92,6 +92,12 @@ def writing(options: argparse.Namespace, *, create: bool = True) -> Context:
     return _context(db.open_store(paths.store_path(name), create=create), options, chosen, name, settle=create)
 
 
+def on(store: Store, options: argparse.Namespace, *, settle: bool) -> Context:
+    """The context of a verb that works on a store which is open already; with `settle` the folder's repository is made when it is not known."""
+    chosen = settings.load()
+    return _context(store, options, chosen, agent(options, chosen), settle=settle)
+
+
 def own_terminal(what: str) -> None:
     """Raises TenonError in a shell of Claude Code's, where a model could agree in the user's place."""
     if os.environ.get("CLAUDECODE"):

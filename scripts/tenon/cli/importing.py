@@ -1,4 +1,4 @@
-"""`tenon import`: the transcripts that were there before Tenon, with a line that says how long it takes."""
+"""`tenon import`: the transcripts that were there before Tenon, with a line that says how long it takes; bringing.py has what is no transcript."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import groupby
 
 from tenon.base import paths
 from tenon.base.errors import TenonError
-from tenon.cli import context, progress
+from tenon.cli import bringing, context, progress
 from tenon.cli.main import reads
 from tenon.digest import importing, summary
 from tenon.digest.capture import Report
@@ -25,13 +25,17 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 HELP = (
-    "Brings what Claude Code still has of earlier sessions into the archive. May be stopped and run again: it goes on where it was and "
-    "keeps nothing twice. PATH is Claude Code's folder, or a project's folder or a transcript in it."
+    "Brings what Claude Code still has of earlier sessions into the archive. PATH is Claude Code's folder, or a project's folder or a transcript in it; or "
+    "it is an export of Tenon's, claude-mem's database, or a MEMORY.md, which become memories. May be stopped and run again: it goes on where it was and "
+    "keeps nothing twice, what was forgotten here stays forgotten, and secrets are taken out."
 )
 EXAMPLES = """
 tenon import --dry-run               how much there is
-tenon import                         all of it
-tenon import --since 2026-01-01      what was changed since
+tenon import                         all transcripts
+tenon import --since 2026-01-01      those changed since
+tenon import all.jsonl               what `tenon export` wrote, here or on another machine
+tenon import --claude-mem            what claude-mem has kept (or name its database)
+tenon import --memory-md             Claude Code's auto memory of all projects (or name a MEMORY.md)
 """
 UNFINISHED_S = 3600.0
 LONGEST_REST = 8 << 20
@@ -41,7 +45,10 @@ FOLDER = r'"cwd":\s*("(?:[^"\\]|\\.)*")'
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
-    parser.add_argument("path", nargs="?", default="", metavar="PATH", help="where the transcripts are (Claude Code's own folder)")
+    parser.add_argument("path", nargs="?", default="", metavar="PATH", help="what to read, or where the transcripts are (Claude Code's own folder)")
+    parser.add_argument("--claude-mem", action="store_true", help="claude-mem's database: PATH, or where it lies by default")
+    parser.add_argument("--memory-md", action="store_true", help="Claude Code's auto memory: PATH, or that of all projects")
+    context.arguments(parser)
     parser.add_argument("--dry-run", action="store_true", help="only say how much there is")
     parser.add_argument("--since", metavar="DATE", default="", help="only transcripts changed since that day, 2026-01-31")
     parser.add_argument("--deleted", action="store_true", help="also what agents had that were deleted")
@@ -51,6 +58,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, out: Out) -> int:
     """0 when everything is read, 1 when something was in the way, 130 when it was interrupted."""
     since = day(options.since) if options.since else None
+    if options.claude_mem and options.memory_md:
+        options.wrong("--claude-mem and --memory-md are two things; say one")
+    what = bringing.kind(options)
+    if what:
+        if since or options.deleted:
+            options.wrong("--since and --deleted are for transcripts")
+        return bringing.run(options, out, what)
     home, below = located(options.path)
     if options.dry_run:
         _dry(options, out, home, below, since)

@@ -137,12 +137,15 @@ def note(store: Store, path: str) -> None:
 
 
 def known(store: Store) -> list[str]:
-    """The backups that were made of this store and are where they were put."""
+    """The backups that were made of this store and are where they were put, and what a restored one has put aside."""
     found = parse(notes.value(store, MADE))
     own = [str(path) for path in found] if isinstance(found, list) else []
-    beside = os.path.join(os.path.dirname(os.path.abspath(store.path)), "backups")
-    agent = os.path.basename(os.path.dirname(os.path.abspath(store.path)))
-    return list(dict.fromkeys(path for path in (*own, *reversed(made(beside, agent))) if os.path.isfile(path)))
+    home, file = os.path.split(os.path.abspath(store.path))
+    aside = [
+        os.path.join(home, each) for each in sorted(os.listdir(home)) if each.startswith(f"{file}.before-restore-") and not each.endswith(("-wal", "-shm"))
+    ]
+    beside = reversed(made(os.path.join(home, "backups"), os.path.basename(home)))
+    return list(dict.fromkeys(path for path in (*own, *beside, *aside) if os.path.isfile(path)))
 
 
 def restore(path: str, source: str, now: float) -> str:
