@@ -6,6 +6,8 @@ more than another; within a window they come in the order that is wanted. Supers
 
 from __future__ import annotations
 
+from itertools import islice
+
 from tenon.base.lean import sqlite
 from tenon.base.text import is_unspaced, words
 from tenon.store.memories import COLUMNS, DAY_S, Memory
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
 ORDERS = ("newest", "strongest", "cited")
 STATUSES = ("live", "faded", "superseded")
 NARROWED_BY = ("tier", "kind", "source", "writer")  # columns
-WINDOW = 5000  # memories with the words that are put in order together
-WINDOWS = 3  # that one page looks through
+WINDOW = 2000  # memories with the words that are put in order together
+WINDOWS = 4  # that one page looks through
+AT_ONCE = 500  # rows that are looked up by one query
 MOST_WORDS = 12
 STEM = 4  # letters that a word has in common with what the index has made of it
 SHORTEST_REF = 4  # letters of an id that is being typed
@@ -31,18 +34,18 @@ END = 1 << 62
 STRENGTH = "m.strength * pow(CASE m.tier WHEN 'short' THEN ? ELSE ? END, max(0.0, ? - m.decayed) / ?)"
 KEYS = {"newest": "m.created", "strongest": STRENGTH, "cited": "m.citations"}
 PAGE = (
-    "SELECT id, key FROM (SELECT m.id AS id, {key} AS key FROM {source} WHERE m.status = ? {more} {once}) "
+    "SELECT id, key FROM (SELECT m.id AS id, {key} AS key FROM memory m {table} AND m.status = ? {more} {once}) "
     "WHERE key <= ? AND (key < ? OR id < ?) ORDER BY key DESC, id DESC LIMIT ?"
 )
 ONCE = "LIMIT -1"  # keeps SQLite from working the strength out again wherever it is named
 TABLE = {
-    "time": "memory m INDEXED BY memory_by_time",
-    "place": "memory m INDEXED BY memory_by_repository",
-    "": "memory m NOT INDEXED",  # a walk along an index that finds little costs more than reading everything in a row
+    "time": "INDEXED BY memory_by_time WHERE 1",
+    "place": "INDEXED BY memory_by_repository WHERE 1",
+    "few": "WHERE m.id IN (SELECT id FROM memory INDEXED BY memory_by_repository WHERE status <> 'live')",
+    "": "NOT INDEXED WHERE 1",  # a walk along an index that finds little costs more than reading everything in a row
 }
-MATCHING = "SELECT rowid AS id FROM memory_fts WHERE memory_fts MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
-FOUND = f"({MATCHING}) f CROSS JOIN memory m ON m.id = f.id"
-WINDOW_END = f"SELECT min(id), count(*) FROM ({MATCHING})"
+FOUND = "WHERE m.id IN ({rows})"
+MATCHING = "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? AND rowid < ? ORDER BY rowid DESC"
 ANY = "SELECT 1 FROM memory_fts WHERE memory_fts MATCH ? LIMIT 1"
 SAID = "AND m.text || ' ' || m.reason || ' ' || m.labels || ' ' || m.epic LIKE ? ESCAPE '\\' "
 BY_REF = "SELECT id FROM memory WHERE ref >= ? AND ref < ? ORDER BY ref LIMIT ?"
@@ -128,7 +131,8 @@ def held(store: Store) -> dict[str, int]:
 
 def _listed(store: Store, wanted: Wanted, start: Key, where: str, values: Sequence[object], limit: int) -> list[tuple[int, float, int]]:
     said = [f"%{_literal(word.rstrip('*'))}%" for word in wanted.words]
-    table = "place" if wanted.scope is not None else "time" if (wanted.order, wanted.status, where, said) == ("newest", "live", "", []) else ""
+    plain = (wanted.order, where) == ("newest", "")
+    table = "place" if wanted.scope is not None else "few" if wanted.status != "live" else "time" if plain else ""
     return [(row, key, END) for row, key in _ordered(store, wanted, TABLE[table], [], where + SAID * len(said), [*values, *said], start, limit)]
 
 
@@ -136,27 +140,29 @@ def _searched(store: Store, wanted: Wanted, start: Key, where: str, values: Sequ
     """The rows, and where to go on when as much was looked through as one page may and they are still too few."""
     match, said = _match(store, wanted.words)
     more, given = (where + SAID, [*values, said]) if said else (where, [*values])
+    rows = store.each(MATCHING, (match, start.before))
     found: list[tuple[int, float, int]] = []
     for _ in range(WINDOWS):
-        source = [match, start.before, WINDOW]
-        found += [(row, key, start.before) for row, key in _ordered(store, wanted, FOUND, source, more, given, start, limit - len(found))]
-        if len(found) >= limit:
-            return found, None
-        end, count = store.rows(WINDOW_END, source)[0]
-        if count < WINDOW:
-            return found, None
-        start = Key(float("inf"), END, int(end), start.now)
+        window = [int(row) for (row,) in islice(rows, WINDOW)]
+        passing: list[tuple[int, float]] = []
+        for first in range(0, len(window), AT_ONCE):
+            some = window[first : first + AT_ONCE]
+            passing += _ordered(store, wanted, FOUND.format(rows=_marks(some)), some, more, given, start, -1)
+        found += [(row, key, start.before) for row, key in sorted(passing, key=lambda one: (-one[1], -one[0]))]
+        if len(found) >= limit or len(window) < WINDOW:
+            return found[:limit], None
+        start = Key(float("inf"), END, window[-1], start.now)
     return found, start
 
 
 def _ordered(
-    store: Store, wanted: Wanted, source: str, given: Sequence[object], more: str, values: Sequence[object], start: Key, limit: int
+    store: Store, wanted: Wanted, table: str, given: Sequence[object], more: str, values: Sequence[object], start: Key, limit: int
 ) -> list[tuple[int, float]]:
     key: list[object] = []
     if wanted.order == "strongest":
         _have_power(store)
         key = [wanted.per_day["short"], wanted.per_day["long"], start.now, DAY_S]
-    sql = PAGE.format(key=KEYS[wanted.order], source=source, more=more, once=ONCE if key else "")
+    sql = PAGE.format(key=KEYS[wanted.order], table=table, more=more, once=ONCE if key else "")
     return [(int(row), value) for row, value in store.rows(sql, (*key, *given, wanted.status, *values, start.value, start.value, start.row, limit))]
 
 

@@ -6,10 +6,12 @@ const KINDS = {
   supersedes: ["supersedes", true], contradicts: ["contradicts", true], refines: ["refines", true], supports: ["supports", true],
   related_to: ["related to", false], associated: ["comes up together with", false],
 };
-const LETTERS = 22; // of a label; fewer where the window is narrow
+const LETTERS = 20; // of a line of a label; fewer where the window is narrow
+const FEW = 24; // memories whose labels have two lines
+const LINE = 15;
 const FONT = "12px system-ui, sans-serif";
 const ROUNDS = 260; // of the forces, and then at most as many to set labels apart
-const CROWDED = 0.26; // share of the picture that nodes and labels may take
+const CROWDED = 0.3; // share of the picture that nodes and labels may take
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 const TURNS = /[\u0000-\u001f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g; // would turn the direction of what stands beside them
 
@@ -32,31 +34,39 @@ function picture(around, page, width) {
   const measure = document.createElement("canvas").getContext("2d");
   measure.font = FONT;
   const nodes = around.nodes.map((node) => {
-    const label = short(node.text, letters);
+    const label = lines(node.text, letters, around.nodes.length > FEW ? 1 : 2);
     const radius = 4 + 3 * Math.min(1, node.strength / 1.5) + (node.step ? 0 : 2);
-    return { ...node, label, radius, wide: Math.max(measure.measureText(label).width * (node.step ? 1 : 1.1), 2 * radius) + 14, high: 2 * radius + 24, x: 0, y: 0 };
+    return { ...node, label, radius, wide: Math.max(...label.map((words) => measure.measureText(words).width * (node.step ? 1 : 1.1)), 2 * radius) + 14, high: 2 * radius + 9 + LINE * label.length, x: 0, y: 0 };
   });
   const at = new Map(nodes.map((node) => [node.ref, node]));
   const links = around.links.map((one) => ({ ...one, a: at.get(one.from), b: at.get(one.to) })).filter((one) => one.a && one.b);
   const height = Math.round(Math.max(260, Math.min(90 * nodes.length, 420), nodes.reduce((sum, node) => sum + node.wide * node.high, 0) / (CROWDED * width)));
   arrange(nodes, links, width, height);
-  const lines = links.map((one) => line(one));
-  const lit = (node) => lines.forEach((drawnLine, place) => drawnLine.classList.toggle("lit", node !== null && (links[place].a === node || links[place].b === node)));
+  const strokes = links.map((one) => line(one));
+  const lit = (node) => strokes.forEach((drawnLine, place) => drawnLine.classList.toggle("lit", node !== null && (links[place].a === node || links[place].b === node)));
   return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${counted(nodes.length, "memory", "memories")} around this one` },
-    lines, nodes.map((node) => dot(node, page, lit)));
+    strokes, nodes.map((node) => dot(node, page, lit)));
 }
 
-function short(text, letters) {
-  const plain = text.replace(TURNS, " ").replace(/\s+/g, " ").trim();
-  const all = [...plain];
-  return all.length <= letters ? plain : all.slice(0, letters - 1).join("").trimEnd() + "…";
+/** The beginning of a text in so many lines. */
+function lines(text, letters, most) {
+  let left = [...text.replace(TURNS, " ").replace(/\s+/g, " ").trim()];
+  const found = [];
+  while (left.length && found.length < most) {
+    const last = found.length === most - 1;
+    const space = left.slice(0, letters + 1).lastIndexOf(" ");
+    const end = left.length <= letters ? left.length : last ? letters - 1 : space > letters / 2 ? space : letters;
+    found.push(left.slice(0, end).join("").trim() + (last && end < left.length ? "…" : ""));
+    left = left.slice(end);
+  }
+  return found.length ? found : ["…"];
 }
 
 // ---------------------------------------------------------------- where everything stands
 
 /** Sets x and y of every node: pushed apart by all others, pulled together by links, then moved until no label lies on another. */
 export function arrange(nodes, links, width, height) {
-  const apart = 0.62 * Math.sqrt((width * height) / nodes.length);
+  const apart = 0.5 * Math.sqrt((width * height) / nodes.length);
   const flat = width / height > 1 ? Math.min(1.8, Math.sqrt(width / height)) : 1; // labels are wide, so what is beside stands further off
   nodes.forEach((node, place) => {
     const away = (node.step ? 0.2 + 0.25 * node.step : 0) * Math.min(width, height * 1.4) * 0.6;
@@ -65,7 +75,7 @@ export function arrange(nodes, links, width, height) {
   });
   for (let round = 0; round < ROUNDS; round++) {
     const most = 0.12 * width * (1 - round / ROUNDS) ** 1.5 + 0.5;
-    for (const node of nodes) node.push = [(width / 2 - node.x) * 0.3, (height / 2 - node.y) * 0.3];
+    for (const node of nodes) node.push = [(width / 2 - node.x) * 0.5, (height / 2 - node.y) * 0.9];
     for (let i = 0; i < nodes.length; i++) for (let j = 0; j < i; j++) pushed(nodes[i], nodes[j], flat, apart);
     for (const one of links) pulled(one.a, one.b, flat, apart, one.kind === "associated" ? 0.5 * one.strength : 1);
     for (const node of nodes) moved(node, most, width, height);
@@ -133,9 +143,9 @@ function line({ a, b, kind, status, strength }) {
   const length = Math.hypot(to[0] - from[0], to[1] - from[1]) || 1;
   const [ux, uy] = [(to[0] - from[0]) / length, (to[1] - from[1]) / length];
   const end = [to[0] - ux * (b.radius + 3), to[1] - uy * (b.radius + 3)];
-  const width = kind === "associated" ? 0.8 + 1.4 * strength : 1.6;
-  return svg("g", { class: `link ${kind}${status === "proposed" ? " proposed" : ""}` }, svg("title", {}, `${a.label} ${words} ${b.label}${status === "proposed" ? " (proposed)" : ""}`),
-    svg("line", { x1: from[0] + ux * (a.radius + 2), y1: from[1] + uy * (a.radius + 2), x2: end[0], y2: end[1], "stroke-width": width.toFixed(1) }),
+  const together = kind === "associated";
+  return svg("g", { class: `link ${kind}${status === "proposed" ? " proposed" : ""}` }, svg("title", {}, `${a.label.join(" ")} ${words} ${b.label.join(" ")}${status === "proposed" ? " (proposed)" : ""}`),
+    svg("line", { x1: from[0] + ux * (a.radius + 2), y1: from[1] + uy * (a.radius + 2), x2: end[0], y2: end[1], "stroke-width": together ? 1.2 : 1.6, "stroke-opacity": together ? (0.25 + 0.75 * strength).toFixed(2) : null }),
     directed && svg("path", { d: `M${end} L${[end[0] - 8 * ux - 3.5 * uy, end[1] - 8 * uy + 3.5 * ux]} L${[end[0] - 8 * ux + 3.5 * uy, end[1] - 8 * uy - 3.5 * ux]} Z` }));
 }
 
@@ -152,10 +162,10 @@ function dot(node, page, lit) {
     event.preventDefault();
     page.go(address);
   };
-  return svg("a", { href: address, class: `node ${node.tier} ${node.status}${node.step ? "" : " middle"}`, "aria-label": `${node.kind}: ${node.text}`, "aria-current": node.step ? null : "true",
+  return svg("a", { href: address, class: `node ${node.tier} ${node.status}${node.step ? "" : " middle"}`, "aria-current": node.step ? null : "true",
     onclick: follow, onfocus: () => lit(node), onblur: () => lit(null), onpointerenter: () => lit(node), onpointerleave: () => lit(null) },
-  svg("title", {}, node.text), svg("rect", { x: x - node.wide / 2 + 4, y: node.y - node.high / 2, width: node.wide - 8, height: node.high, rx: 4 }),
-  svg("circle", { cx: x, cy: y, r: node.radius }), svg("text", { x, y: y + node.radius + 14, "text-anchor": "middle" }, node.label));
+  svg("title", {}, `${node.kind.replaceAll("_", " ")}: ${node.text}`), svg("rect", { x: x - node.wide / 2 + 4, y: node.y - node.high / 2, width: node.wide - 8, height: node.high, rx: 4 }),
+  svg("circle", { cx: x, cy: y, r: node.radius }), svg("text", { x, y: y + node.radius, "text-anchor": "middle", "aria-hidden": "true" }, node.label.map((words) => svg("tspan", { x, dy: LINE }, words))));
 }
 
 function legend(links) {

@@ -4,7 +4,7 @@ import { announce, asked, button, counted, el, empty, folded, link, number, sect
 import { SOURCES, WRITERS, plain } from "./remembered.js";
 
 const KINDS = { identity: "Who it is", relationship: "How you work together" };
-const WHO = { user: "by you", digest: "by a digest", model: "by the model in a session", code: "by plain code", "": "" };
+const WHO = { user: "by you", digest: "by a digest", model: "by the model in a session", code: "by plain code" };
 
 /** Draws the statements and their timeline. */
 export function show(main, data, page) {
@@ -18,7 +18,7 @@ export function show(main, data, page) {
     const held = data.statements.filter((statement) => statement.kind === kind);
     if (held.length) main.append(section(title, el("ul", { class: "plain statements" }, held.map((statement) => one(statement, data, page)))));
   }
-  if (data.timeline.length) main.append(section("What became of it", timeline(data.timeline, page)));
+  if (data.timeline.length) main.append(section("Timeline", timeline(data.timeline, page)));
   return undefined;
 }
 
@@ -57,7 +57,7 @@ function one(statement, { room }, page) {
 
 function timeline(events, page) {
   return el("ol", { class: "plain timeline" }, events.map((event) => el("li", {},
-    el("p", { class: "known" }, when(event.at, true), el("strong", {}, event.what), el("span", {}, event.by.digest ? link(page.to("digests", event.by.digest), `by digest ${event.by.digest}`) : WHO[event.by.who] ?? event.by.who),
+    el("p", { class: "known" }, when(event.at, true), el("strong", {}, event.what), event.by.digest ? link(page.to("digests", event.by.digest), `by digest ${event.by.digest}`) : event.by.who && el("span", {}, WHO[event.by.who] || event.by.who),
       el("span", {}, plain(event.kind)), event.why && el("bdi", {}, event.why), link(page.to("memories", event.ref), event.ref)),
     event.what !== "closed" ? el("p", { class: "was", dir: "auto" }, event.text) : el("p", { class: "was", dir: "auto" }, el("del", {}, event.text)))));
 }

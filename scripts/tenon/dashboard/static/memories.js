@@ -15,7 +15,9 @@ export async function show(main, data, page) {
     return;
   }
   const found = el("div");
-  main.append(controls(page, fields(page, data.choices), (answer, error) => found.replaceChildren(...results(page, answer, error))), found);
+  const form = controls(page, fields(page, data.choices), (answer, error) => found.replaceChildren(...results(page, answer, error)));
+  form.classList.add("many");
+  main.append(form, found);
   found.replaceChildren(...results(page, data));
 }
 

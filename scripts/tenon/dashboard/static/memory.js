@@ -2,7 +2,7 @@
 
 import { announce, asked, bar, button, counted, el, empty, facts, folded, link, number, quote, section, table, tag, when } from "./kit.js";
 import { drawn } from "./graph.js";
-import { SOURCES, WRITERS, item, plain, strength } from "./remembered.js";
+import { SOURCES, WRITERS, item, place, plain, strength } from "./remembered.js";
 
 const EVENTS = { prompt: "with a prompt", session: "at a session's start", tool: "asked for by the model", command: "asked for by you" };
 const PARTS = { bm25: "p1", match: "p2", likeness: "p3", strength: "p4", recency: "p5", citations: "p6", session: "p7", fit: "p8", linked: "p6", newer: "p5" };
@@ -78,7 +78,7 @@ function figures(memory, page) {
   const days = (a, b) => Math.abs(a - b) > 60;
   return facts([
     ["Strength now", strength(memory)], ["Proved right", memory.citations ? counted(memory.citations, "time") : "not yet"],
-    ["Holds in", memory.repository ? link(page.to("memories", "", { repository: memory.repository }), memory.repository) : "every repository"],
+    ["Holds in", memory.repository ? link(page.to("memories", "", { repository: memory.repository }), place(memory.repository, page)) : "every repository"],
     ["Term", memory.tier === "long" ? "long-term" : "short-term, it fades unless it proves right"],
     ["Status", memory.status === "live" ? "live" : tag(memory.status, memory.status === "faded" ? "warn" : "bad")],
     ["Source", SOURCES[memory.source] || memory.source], ["Written", [when(memory.created, true), WRITERS[memory.writer] ? `, ${WRITERS[memory.writer]}` : ""]],
@@ -102,9 +102,9 @@ function from(lineage, page) {
 function exchange({ session, turns }, page) {
   return el("div", { class: "exchange" }, turns.map((turn) => {
     const who = turn.role === "user" && turn.kind === "prompt" ? "You" : turn.kind === "reply" ? "The agent" : plain(turn.kind);
-    const place = link(page.to("history", session, { turn: turn.ref }), when(turn.at, true));
+    const at = link(page.to("history", session, { turn: turn.ref }), when(turn.at, true));
     const text = turn.forgotten ? el("p", { class: "faint" }, "(forgotten)") : quote(turn.text || "(no words)", turn.cut && el("span", { class: "faint" }, " … it goes on in the history"));
-    return el("div", { class: turn.lineage ? "said from" : "said" }, el("p", { class: "known" }, el("strong", {}, who), place, turn.lineage && el("span", {}, "it came from this")), text);
+    return el("div", { class: turn.lineage ? "said from" : "said" }, el("p", { class: "known" }, el("strong", {}, who), at, turn.lineage && el("span", {}, "it came from this")), text);
   }));
 }
 
@@ -134,7 +134,7 @@ function edges(all, page) {
       if (given) await decide("reject", given);
     };
     return el("li", {}, el("a", { class: "says", href: page.to("memories", edge.ref), dir: "auto" }, el("span", { class: "faint" }, words, " "), edge.text),
-      el("p", { class: "known" }, tag(edge.status, style), el("bdi", {}, edge.reason), edge.verdict && el("bdi", {}, `decided: ${edge.verdict}`), edge.status !== "rejected" && el("span", {}, `strength ${edge.strength.toFixed(2)}`), when(edge.decided || edge.created)),
+      el("p", { class: "known" }, tag(edge.status, style), edge.reason && el("bdi", {}, `because ${edge.reason}`), edge.verdict && el("bdi", {}, `decided: ${edge.verdict}`), edge.status !== "rejected" && el("span", {}, `strength ${edge.strength.toFixed(2)}`), when(edge.decided || edge.created)),
       page.allowEdit && el("p", { class: "buttons" }, edge.status === "proposed" && button("Approve", () => decide("approve", {})), edge.status !== "rejected" && button("Turn down…", reject)));
   }));
 }
@@ -145,9 +145,9 @@ function shown(times, page) {
   const columns = [
     { title: "When", cell: (time) => link(page.to("selector", time.entry), when(time.at, true)) },
     { title: "How", cell: (time) => [EVENTS[time.event] || time.event, time.skipped && el("p", { class: "faint" }, time.skipped)] },
-    { title: "Session", cell: (time) => (time.session ? link(page.to("history", time.session), time.session.slice(0, 8)) : "–") },
-    { title: "Words in common", kind: "wide", cell: (time) => time.words.join(", ") || "–" },
-    { title: "Score", cell: (time) => (time.score === null ? "–" : [time.score.toFixed(2), bar(Object.entries(time.shares).map(([name, value]) => ({ name, value, style: PARTS[name] || "p8", said: value.toFixed(2) })))]) },
+    { title: "Session", cell: (time) => (time.session ? link(page.to("history", time.session), el("code", {}, time.session.slice(0, 8))) : "–") },
+    { title: "Words in common", cell: (time) => time.words.join(", ") || "–" },
+    { title: "Score", kind: "wide", cell: (time) => (time.score === null ? "–" : [time.score.toFixed(2), bar(Object.entries(time.shares).map(([name, value]) => ({ name, value, style: PARTS[name] || "p8", said: value.toFixed(2) })))]) },
   ];
   return section(title, hits.length ? table(title, columns, hits.slice(0, FEW)) : empty("Not in the last thirty days, as far as the journal goes back."),
     hits.length > FEW && folded(`${counted(hits.length - FEW, "earlier time")}`, () => table("Earlier", columns, hits.slice(FEW))),
