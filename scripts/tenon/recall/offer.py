@@ -96,11 +96,13 @@ def record(store: Store, offer: Offer, *, session: str, repository: int | None, 
 
 
 def _near(found: Recall, shown: Sequence[Hit], floor: float) -> list[Hit]:
-    """The best of what was considered and is not shown, without what is far from answering; those that did not fit into the block come first."""
-    long = [hit for hit in found.hits if hit not in shown]
+    """The best of what was considered and is not shown, without what is far from answering; what did not fit into the block comes first."""
+    here = {hit.candidate.exchange for hit in shown}
+    long = [hit for hit in found.hits if hit.candidate.exchange not in here]
     for hit in long:
         hit.why = "c"
-    return (long + [hit for hit in found.misses if hit.evidence >= NEAR * floor and hit.evidence > 0.0])[: journal.MOST_SKIPPED]
+    near = [hit for hit in found.misses if hit.evidence >= NEAR * floor and hit.evidence > 0.0 and hit.candidate.exchange not in here]
+    return (long + near)[: journal.MOST_SKIPPED]
 
 
 def _selected(store: Store, session: str, repository: int | None, seen: set[str]) -> list[tuple[str, str]]:
