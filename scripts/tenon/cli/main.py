@@ -55,11 +55,13 @@ VERBS = {
     "paths": "where everything is kept",
     "doctor": "check everything and say how to mend it",
     "usage": "how much the memory is used: sessions, recalls, memories",
+    "repair": "check the whole store row by row, mend it, or remove its archive",
     "logs": "a report to send to whoever helps you",
     "serve": "the memory's tools for other agents than Claude Code",
     "print-config": "what the settings of another agent say, so that it finds the tools",
     "install": "set up what the plugin cannot do by itself",
     "uninstall": "take away exactly what install wrote",
+    "completion": "have bash, zsh or fish complete the command line",
     "statusline": "one short line for Claude Code's status line",
 }
 EPILOG = "`tenon VERB -h` shows a verb's examples. Memory lives in one folder (`tenon paths`) and leaves this machine only as what the model is shown."
@@ -137,9 +139,14 @@ def build(called: str) -> argparse.ArgumentParser:
         own = verbs.add_parser(name, help=line, description=described(module), formatter_class=Layout, add_help=False, allow_abbrev=False)
         own.add_argument("-h", "--help", action="help", help="show this")
         own.set_defaults(wrong=own.error)
-        module.arguments(own)
-        _everywhere(own, first=False)
+        understands(name, own)
     return parser
+
+
+def understands(verb: str, parser: argparse.ArgumentParser) -> None:
+    """Adds to the parser what the verb understands."""
+    _module(verb).arguments(parser)
+    _everywhere(parser, first=False)
 
 
 def described(module: Any) -> str:
