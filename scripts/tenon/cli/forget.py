@@ -12,7 +12,7 @@ from tenon.cli import context
 from tenon.cli.main import reads
 from tenon.cli.out import is_terminal
 from tenon.digest import forgetting
-from tenon.store import forget, health
+from tenon.store import backup, forget, health
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ def _forget(here: Context, refs: Sequence[str], reason: str, texts: Sequence[str
         out.line("Forgotten. It is gone from memories, index and summaries, and will not be written again.")
         if not _still(here, texts, out) and any(ref.startswith("t") for ref in refs):
             out.say("Claude Code's own transcript of that session still has it, until Claude Code cleans it up or you delete it.")
+        for path in backup.known(here.store):
+            out.say(f"A backup from before may still hold it: {path}; delete it when it must not.")
     if not clean:
         out.say("Another process is reading the store, so its log still holds the old pages; they go when that process ends.")
 
