@@ -135,8 +135,8 @@ def _lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
                 rest = file.readline(LONGEST)
             yield b"", size + len(rest)
             continue
-        if line.strip():
-            yield (line if line.lstrip(b"\xef\xbb\xbf \t").startswith(b"{") and line.rstrip().endswith(b"}") else b""), size
+        if size > 2 or line.strip():
+            yield (line if line[:1] in (b"{", b"\xef") and line[-3:].rstrip()[-1:] == b"}" else b""), size
 
 
 def _answer(found: dict[str, Any], session: Session, before: str) -> str:
