@@ -10,7 +10,7 @@ const STATES = { traced: "with past sessions in front", plain: "relayed as they 
 /** Draws the page; doctor's findings come when they are there. */
 export function show(main, data, page) {
   if (data.empty) return main.append(empty(data.empty));
-  const findings = section("What doctor finds", el("p", { class: "faint", role: "status" }, "`tenon doctor` is looking …"));
+  const findings = section("What doctor finds", el("p", { class: "faint", role: "status" }, el("code", {}, "tenon doctor"), " is looking …"));
   main.append(
     glance(data),
     el("div", { class: "plots" }, spent(data.spending), cache(data.cache, page), latency(data.latency), grown(data.growth)),
@@ -20,22 +20,21 @@ export function show(main, data, page) {
 }
 
 function glance(data) {
-  const { pressure, spending, cache, growth, proxy, faults } = data;
+  const { pressure, spending, proxy } = data;
   const [style, level] = LEVELS[pressure.level];
-  const way = pressure.level && !pressure.auto ? " `tenon digest` or /memory-digest works them off." : "";
+  const now = data.growth[data.growth.length - 1];
+  const recent = data.faults.kinds.reduce((sum, kind) => sum + kind.count, 0);
+  const way = pressure.level && !pressure.auto ? [" ", el("code", {}, "tenon digest"), " or ", el("code", {}, "/memory-digest"), " works them off."] : null;
+  const below = [el("strong", { class: style }, `Pressure ${level}`), ` – about ${number(pressure.tokens)} unconsolidated tokens of ${number(pressure.cap)}.`, way];
   const said = `${level}: about ${number(pressure.tokens)} tokens of what was said lately are no memory yet`;
-  const now = growth[growth.length - 1];
-  const recent = faults.kinds.reduce((sum, kind) => sum + kind.count, 0);
-  return el("div", { class: "glance" },
-    gauge({ title: "Pressure", share: pressure.share, marks: [pressure.moderate, pressure.high], style, said, below: [el("strong", { class: style }, `Pressure ${level}`), ` – about ${number(pressure.tokens)} unconsolidated tokens of ${number(pressure.cap)}.${way}`] }),
-    facts([
-      ["Spent in 24 hours", `${number(spending.counted)} of ${number(spending.cap)} tokens`],
-      ["From the prompt cache", share(total(cache))],
-      ["Proxy", proxy.running ? `on, port ${proxy.port}, ${counted(proxy.requests || 0, "request")} since ${ago(proxy.started)}` : "not running"],
-      ["Store", `${size(now.bytes)}, ${counted(now.memories, "live memory", "live memories")}, ${counted(now.turns, "turn")}`],
-      ["Faults in seven days", recent ? el("span", { class: "warn" }, number(recent)) : "none"],
-      ["Left alone by the proxy", data.sessions.left_alone.length ? counted(data.sessions.left_alone.length, "session") : "none"],
-    ]));
+  return el("div", { class: "glance" }, gauge({ title: "Pressure", share: pressure.share, marks: [pressure.moderate, pressure.high], style, said, below }), facts([
+    ["Spent in 24 hours", `${number(spending.counted)} of ${number(spending.cap)} tokens`],
+    ["From the prompt cache", share(total(data.cache))],
+    ["Proxy", proxy.running ? `on, port ${proxy.port}, ${counted(proxy.requests || 0, "request")} since ${ago(proxy.started)}` : "not running"],
+    ["Store", `${size(now.bytes)}, ${counted(now.memories, "live memory", "live memories")}, ${counted(now.turns, "turn")}`],
+    ["Faults in seven days", recent ? el("span", { class: "warn" }, number(recent)) : "none"],
+    ["Left alone by the proxy", data.sessions.left_alone.length ? counted(data.sessions.left_alone.length, "session") : "none"],
+  ]));
 }
 
 /** The share of the sessions that are shown, whichever way they went. */
@@ -57,37 +56,46 @@ const brief = (day) => date(day).toLocaleDateString("en", { month: "short", day:
 const tokens = (value) => (value >= 1e6 ? `${Number((value / 1e6).toFixed(1))}M` : value >= 1e3 ? `${Number((value / 1e3).toFixed(value < 1e4 ? 1 : 0))}k` : String(value));
 const span = (first, last) => Array.from({ length: last - first + 1 }, (_, number) => first + number);
 
-function chart(title, something, sentence, given, ...after) {
-  return el("section", {}, el("h2", {}, title), something ? plot({ title, ...given }) : empty(sentence), after);
+function chart(title, given, sentence, ...after) {
+  return el("section", {}, el("h2", {}, title), given ? plot({ title, ...given }) : empty(sentence), after.map((text) => (text ? el("p", { class: "faint" }, text) : null)));
+}
+
+/** A row of days with what is known of some of them. */
+function daily(first, last, days) {
+  const by = new Map(days.map((day) => [day.day, day]));
+  const xs = span(first, last);
+  return { xs, values: (of, none = null) => xs.map((day) => (by.has(day) ? of(by.get(day)) : none)), sayX: whole, tickX: brief };
 }
 
 function spent({ first, last, cap, days, purposes }) {
-  const xs = span(first, last);
-  const by = new Map(days.map((day) => [day.day, day]));
-  const series = [...purposes, "unknown"].map((name, place) => ({ name: name === "unknown" ? "not reported" : name, style: ["p1", "p2", "p3", "p8"][place], values: xs.map((day) => by.get(day)?.[name] || 0) })).filter((one) => one.name !== "not reported" || one.values.some(Boolean));
+  const { values, ...row } = daily(first, last, days);
+  const series = purposes.map((name, place) => ({ name, style: ["p1", "p2", "p3"][place], values: values((day) => day[name], 0) }));
+  if (days.some((day) => day.unknown)) series.push({ name: "reserved, nothing reported", style: "p8", values: values((day) => day.unknown, 0) });
   const dollars = days.reduce((sum, day) => sum + (day.dollars || 0), 0);
-  const requests = days.reduce((sum, day) => sum + day.requests, 0);
-  return chart("Tokens that Tenon spent, by day", days.length, "Nothing was spent in thirty days: no digest has asked a model.", { xs, series, sayX: whole, tickX: brief, sayY: tokens, limit: { value: cap, name: "daily cap" } },
-    days.length ? el("p", { class: "faint" }, `${counted(requests, "request")} in thirty days${dollars ? `, $${dollars.toFixed(2)} as reported` : ""}. The cap holds for any 24 hours and for all agents together.`) : null);
+  const requests = counted(days.reduce((sum, day) => sum + day.requests, 0), "request");
+  return chart("Tokens that Tenon spent, by day", days.length ? { ...row, series, sayY: tokens, limit: { value: cap, name: "daily cap" } } : null, "Nothing was spent in thirty days: no digest has asked a model.",
+    days.length ? `${requests} in thirty days${dollars ? `, $${dollars.toFixed(2)} as reported` : ""}. The cap holds for any 24 hours and for all agents together.` : null);
 }
 
 function cache({ sessions, traced, others, asides }, page) {
   const known = sessions.filter((one) => one.share !== null);
-  const series = [["through the proxy, with past sessions", "p1", true], ["without", "p2", false]].map(([name, style, wanted]) => ({ name, style, values: known.map((one) => ((one.state === "traced") === wanted ? one.share : null)) }));
-  const label = (place) => `${brief(Math.floor(known[place].last / 86400))}, session ${known[place].session.slice(0, 8)}`;
+  const values = (wanted) => known.map((one) => ((one.state === "traced") === wanted ? one.share : null));
+  const series = [{ name: "through the proxy, with past sessions", style: "p1", values: values(true) }, { name: "without", style: "p2", values: values(false) }];
+  const date = (place) => brief(Math.floor(known[place].last / 86400));
   const latest = known[known.length - 1];
-  const told = [["with past sessions", traced], ["without", others], ["sub-agents", asides]].filter(([, value]) => value !== null).map(([name, value]) => `${name} ${share(value)}`);
-  return chart("Read from the prompt cache, by session", known.length, "No transcript has said yet what the API counted.", {
-    kind: "dots", unit: "Session", xs: known.map((_, place) => place), series: series.filter((one) => one.values.some((value) => value !== null)), sayX: label, tickX: (place) => brief(Math.floor(known[place].last / 86400)), sayY: (value) => `${Math.round(100 * value)}%`, most: 1,
-  }, latest ? el("p", { class: "faint" }, `All together: ${told.join(", ")}. The latest is `, link(page.to("history", latest.session), latest.session.slice(0, 8)), ".") : null);
+  const sums = [["with past sessions", traced], ["without", others], ["sub-agents", asides]].filter(([, value]) => value !== null).map(([name, value]) => `${name} ${share(value)}`);
+  return chart("Read from the prompt cache, by session", latest ? {
+    kind: "dots", unit: "Session", xs: known.map((_, place) => place), series: series.filter((one) => one.values.some((value) => value !== null)), most: 1,
+    sayX: (place) => `${date(place)}, session ${known[place].session.slice(0, 8)}`, tickX: date, sayY: (value) => `${Math.round(100 * value)}%`,
+  } : null, "No transcript has said yet what the API counted.",
+  latest ? [`All together: ${sums.join(", ")}. The latest session is `, link(page.to("history", latest.session), latest.session.slice(0, 8)), "."] : null);
 }
 
 function latency({ first, last, days, running }) {
-  const xs = span(first, last);
-  const by = new Map(days.map((day) => [day.day, day]));
-  const line = (name, key, style) => ({ name, style, values: xs.map((day) => (by.has(day) ? 1000 * by.get(day)[key] : null)) });
-  return chart("Time that the proxy adds to a request, by day", days.length, "The proxy has counted no request in thirty days.", { kind: "lines", xs, series: [line("median", "median", "p1"), line("95 of 100 within", "p95", "p2")], sayX: whole, tickX: brief, sayY: milliseconds },
-    running?.requests ? el("p", { class: "faint" }, `The running proxy: median ${milliseconds(1000 * running.median)}, 95 of 100 within ${milliseconds(1000 * running.p95)}, over its latest ${counted(running.requests, "request")}.`) : null);
+  const { values, ...row } = daily(first, last, days);
+  const series = [{ name: "median", style: "p1", values: values((day) => 1000 * day.median) }, { name: "95 of 100 within", style: "p2", values: values((day) => 1000 * day.p95) }];
+  return chart("Time that the proxy adds to a request, by day", days.length ? { kind: "lines", ...row, series, sayY: milliseconds } : null, "The proxy has counted no request in thirty days.",
+    running?.requests ? `The running proxy: median ${milliseconds(1000 * running.median)}, 95 of 100 within ${milliseconds(1000 * running.p95)}, over its latest ${counted(running.requests, "request")}.` : null);
 }
 
 function milliseconds(value) {
@@ -95,13 +103,11 @@ function milliseconds(value) {
 }
 
 function grown(days) {
-  const xs = span(days[0].day, days[days.length - 1].day);
-  const by = new Map(days.map((day) => [day.day, day]));
-  const now = days[days.length - 1];
-  const line = xs.map((day) => by.get(day)?.bytes ?? null);
-  const grew = days.length > 1 ? `; ${size(Math.max(0, now.bytes - days[0].bytes))} more than on ${whole(days[0].day)}` : ", from today on with a point a day";
-  return chart("Size of the store", true, "", { kind: "lines", xs, series: [{ name: "bytes", style: "p1", values: line }], sayX: whole, tickX: brief, sayY: size },
-    el("p", { class: "faint" }, `${size(now.bytes)} now${grew}.`));
+  const [then, now] = [days[0], days[days.length - 1]];
+  const { values, ...row } = daily(then.day, now.day, days);
+  const more = (name, one, many) => counted(Math.max(0, now[name] - then[name]), one, many);
+  const since = then.day === now.day ? "; a point a day from today on" : `; since ${whole(then.day)} ${more("memories", "memory", "memories")} and ${more("turns", "turn")} more`;
+  return chart("Size of the store", { kind: "lines", ...row, series: [{ name: "on the disk", style: "p1", values: values((day) => day.bytes) }], sayY: size }, "", `${size(now.bytes)} now${since}.`);
 }
 
 // ---------------------------------------------------------------- words
@@ -112,25 +118,28 @@ async function doctor(findings, page) {
     const { at, checks } = await page.fetch(page.to("health", "doctor") + ".json");
     const wrong = checks.filter((check) => check.state !== "ok");
     const well = checks.filter((check) => check.state === "ok");
-    findings.replaceChildren(heading, el("p", { class: "faint" }, `${counted(checks.length, "check")}, `, wrong.length ? counted(wrong.length, "one to look at", "to look at") : "all well", ", ", when(at), "."),
-      ...[wrong.length ? checked(wrong) : null, folded(counted(well.length, "check that is well", "checks that are well"), checked(well))].filter(Boolean));
+    const sum = el("p", { class: "faint" }, `${counted(checks.length, "check")}, ${wrong.length ? `${number(wrong.length)} to look at` : "all well"}, `, when(at), ".");
+    findings.replaceChildren(heading, sum, ...(wrong.length ? [checked(wrong)] : []), folded(counted(well.length, "check that is well", "checks that are well"), checked(well)));
   } catch (error) {
     findings.replaceChildren(heading, failure(error));
   }
 }
 
 function checked(checks) {
-  return el("ul", { class: "plain checks" }, checks.map((check) => el("li", {}, tag(check.state, STYLES[check.state]), el("div", {}, el("strong", {}, check.check), " ", check.said, check.mend ? el("div", { class: "faint" }, "mend: ", el("code", {}, check.mend)) : null))));
+  const words = (check) => [el("strong", {}, check.check), " ", check.said, check.mend ? el("div", { class: "faint" }, "mend: ", el("code", {}, check.mend)) : null];
+  return el("ul", { class: "plain checks" }, checks.map((check) => el("li", {}, tag(check.state, STYLES[check.state]), el("div", {}, words(check)))));
 }
 
 function errors({ faults, proxy }) {
-  const kinds = table("Faults of the last seven days", [
+  const sentence = faults.kinds.length ? "Faults that Tenon survived in the last seven days, of all agents. None of them stopped a prompt." : "No fault in the last seven days.";
+  const columns = [
     { title: "Where", cell: (kind) => kind.door }, { title: "What", kind: "wide", cell: (kind) => fault(kind) },
     { title: "Times", kind: "number", cell: (kind) => number(kind.count) }, { title: "Last", cell: (kind) => when(kind.at) },
-  ], faults.kinds);
+  ];
+  const newest = faults.newest.map((one) => el("li", {}, when(one.at), ` ${one.door}: `, fault(one)));
   const reported = proxy.errors.map((error) => el("li", {}, when(error.at), " ", error.what));
-  return section("Errors", faults.kinds.length ? [el("p", { class: "faint" }, "Faults that Tenon survived in the last seven days, of all agents. None of them stopped a prompt."), kinds] : el("p", { class: "faint" }, "No fault in the last seven days."),
-    faults.newest.length ? folded(`The newest ${counted(faults.newest.length, "fault")}`, el("ul", { class: "plain" }, faults.newest.map((one) => el("li", {}, when(one.at), ` ${one.door}: `, fault(one))))) : null,
+  return section("Errors", el("p", { class: "faint" }, sentence), faults.kinds.length ? table("Faults of the last seven days", columns, faults.kinds) : null,
+    newest.length ? folded(`The newest ${counted(newest.length, "fault")}`, el("ul", { class: "plain" }, newest)) : null,
     reported.length ? [el("h3", {}, "Of the running proxy"), el("ul", { class: "plain" }, reported)] : null);
 }
 
@@ -140,11 +149,13 @@ function fault(one) {
 
 function sessions({ states, left_alone: left }, page) {
   const told = Object.entries(STATES).filter(([state]) => states[state]).map(([state, words]) => [words, number(states[state])]);
+  const columns = [
+    { title: "Session", cell: (one) => link(page.to("history", one.session), one.session.slice(0, 8)) },
+    { title: "State", cell: (one) => tag(one.state, one.state === "bypassed" ? "warn" : "") },
+    { title: "Why", kind: "wide", cell: (one) => one.why || "–" }, { title: "Last request", cell: (one) => when(one.last) },
+  ];
   return section("Sessions at the proxy", told.length ? facts(told) : el("p", { class: "faint" }, "None has gone through it in thirty days."),
-    left.length ? table("Sessions that the proxy adds nothing to", [
-      { title: "Session", cell: (one) => link(page.to("history", one.session), one.session.slice(0, 8)) }, { title: "State", cell: (one) => tag(one.state, one.state === "bypassed" ? "warn" : "") },
-      { title: "Why", kind: "wide", cell: (one) => one.why || "–" }, { title: "Last request", cell: (one) => when(one.last) },
-    ], left) : null);
+    left.length ? table("Sessions that the proxy adds nothing to", columns, left) : null);
 }
 
 function rows(data) {

@@ -7,7 +7,7 @@ const HEIGHT = 168;
 const TOP = 10;
 const BOTTOM = 22;
 const RIGHT = 10;
-const LETTER = 6.6; // pixels of a letter at a tick
+const LETTER = 7.2; // pixels of a letter at a tick
 const APART = 76; // pixels between two ticks of the row
 
 /**
@@ -19,7 +19,8 @@ export function plot(given) {
   const { title, series, limit, unit = "Day" } = given;
   const frame = el("div", { class: "frame", tabindex: "0", role: "group", "aria-label": `${title}: the arrow keys go through the values` });
   const readout = el("p", { class: "readout", role: "status" });
-  const legend = el("ul", { class: "legend" }, series.map((one) => el("li", {}, dot(one.style), one.name)), limit ? el("li", {}, el("span", { class: "dash", "aria-hidden": "true" }), `${limit.name} ${given.sayY(limit.value)}`) : null);
+  const across = limit ? el("li", {}, el("span", { class: "dash", "aria-hidden": "true" }), `${limit.name} ${given.sayY(limit.value)}`) : null;
+  const legend = el("ul", { class: "legend" }, series.map((one) => el("li", {}, dot(one.style), one.name)), across);
   let drawn = null;
   let at = -1;
   const point = (place) => {
@@ -58,13 +59,14 @@ function told({ xs, series, sayX, sayY }, place) {
 
 function values({ title, xs, series, sayX, sayY }, unit) {
   const places = xs.map((_, place) => place).filter((place) => series.some((one) => one.values[place])).reverse();
-  const columns = [{ title: unit, cell: (place) => sayX(xs[place]) }, ...series.map((one) => ({ title: one.name, kind: "number", cell: (place) => (one.values[place] === null ? "–" : sayY(one.values[place])) }))];
-  return table(title, columns, places);
+  const column = (one) => ({ title: one.name, kind: "number", cell: (place) => (one.values[place] === null ? "–" : sayY(one.values[place])) });
+  return table(title, [{ title: unit, cell: (place) => sayX(xs[place]) }, ...series.map(column)], places);
 }
 
 function draw(given, width) {
   const { xs, series, sayY, tickX, limit, kind = "bars" } = given;
-  const tops = kind === "bars" ? xs.map((_, place) => series.reduce((sum, one) => sum + (one.values[place] || 0), 0)) : series.flatMap((one) => one.values.map((value) => value || 0));
+  const each = series.flatMap((one) => one.values.map((value) => value || 0));
+  const tops = kind === "bars" ? xs.map((_, place) => series.reduce((sum, one) => sum + (one.values[place] || 0), 0)) : each;
   const ticks = steps(Math.max(given.most || 0, ...tops, 0));
   const most = ticks[ticks.length - 1];
   const left = 8 + LETTER * Math.max(...ticks.map((value) => sayY(value).length));
@@ -83,7 +85,8 @@ function draw(given, width) {
     parts.push(svg("text", { class: "tick", x: over ? width : x(place), y: HEIGHT - 6, "text-anchor": over ? "end" : "middle" }, tickX(xs[place])));
   }
   if (kind === "bars") parts.push(...stacked(series, xs, x, y, Math.max(1, Math.min(28, pitch * 0.72))));
-  else parts.push(...series.map((one) => (kind === "lines" ? line(one, x, y) : null)), ...series.map((one) => dots(one, x, y, kind === "lines" && xs.length > 40 ? 1.5 : 3)));
+  else if (kind === "lines") parts.push(series.map((one) => line(one, x, y)), series.map((one) => dots(one, x, y, xs.length > 40 ? 1.5 : 3)));
+  else parts.push(series.map((one) => dots(one, x, y, 3)));
   if (limit && limit.value <= most) parts.push(svg("line", { class: "limit", x1: left, x2: width - RIGHT, y1: y(limit.value), y2: y(limit.value) }));
   const cursor = svg("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM, visibility: "hidden" });
   const element = svg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, parts, cursor);
@@ -148,5 +151,6 @@ export function gauge({ title, share, marks, style, said, below }) {
       return svg("line", { class: "mark", x1, y1, x2, y2 });
     }),
     svg("text", { class: "value", x: width / 2, y: RADIUS + 6, "text-anchor": "middle" }, `${Math.round(100 * share)} %`));
-  return el("figure", { class: "meter" }, el("div", { role: "meter", "aria-label": title, "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": Math.min(100, Math.round(100 * share)), "aria-valuetext": said }, drawing), el("figcaption", {}, below));
+  const value = { "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": Math.min(100, Math.round(100 * share)), "aria-valuetext": said };
+  return el("figure", { class: "meter" }, el("div", { role: "meter", "aria-label": title, ...value }, drawing), el("figcaption", {}, below));
 }

@@ -7,6 +7,9 @@ const EVENTS = {
 };
 const STYLES = { likeness: "p1", match: "p2", bm25: "p3", strength: "p4", fit: "p5", linked: "p6", session: "p7", newer: "p8", recency: "p8", citations: "p9" };
 
+const INTRODUCTION = "What was put in front of the model in the last thirty days, and what nearly was. The journal keeps no prompts: where one is shown, the archive has it.";
+const NOTHING = "Nothing was looked up yet. Ask Claude Code something about earlier work, and it stands here why what came up did.";
+
 /** Draws the journal, or the entry that the address names. */
 export function show(main, data, page) {
   if (data.empty) return main.append(empty(data.empty));
@@ -24,7 +27,7 @@ function list(main, data, page) {
   };
   const repositories = page.about.repositories.map(({ key, name }) => [key, name]);
   main.append(
-    el("p", { class: "faint" }, "What was put in front of the model in the last thirty days, and what nearly was. The journal keeps no prompts: where one is shown, the archive has it."),
+    el("p", { class: "faint" }, INTRODUCTION),
     meanings(data),
     controls(page, [
       { name: "event", label: "When", options: [["", "any"], ...Object.entries(EVENTS)] },
@@ -38,11 +41,12 @@ function list(main, data, page) {
 
 function nothing(page) {
   const narrowed = ["event", "repository", "session"].some((name) => page.query.get(name));
-  return narrowed ? "Nothing of that kind in the last thirty days." : "Nothing was looked up yet. Ask Claude Code something about earlier work, and it stands here why what came up did.";
+  return narrowed ? "Nothing of that kind in the last thirty days." : NOTHING;
 }
 
 function meanings(data) {
-  return folded("What the parts of a score mean", el("dl", { class: "means" }, Object.entries(data.means).map(([name, { label, says }]) => el("div", {}, el("dt", {}, el("span", { class: `dot ${STYLES[name]}`, "aria-hidden": "true" }), label), el("dd", {}, says)))));
+  const part = ([name, { label, says }]) => el("div", {}, el("dt", {}, el("span", { class: `dot ${STYLES[name]}`, "aria-hidden": "true" }), label), el("dd", {}, says));
+  return folded("What the parts of a score mean", el("dl", { class: "means" }, Object.entries(data.means).map(part)));
 }
 
 function card(entry, data, page) {
@@ -64,26 +68,34 @@ function outcome(entry) {
 function where(entry, page) {
   const name = page.about.repositories.find(({ key }) => key === entry.repository)?.name || entry.repository;
   const session = entry.session.slice(0, 8);
+  const address = page.to("history", entry.session, entry.turn ? { turn: entry.turn } : {});
   return [
     name ? tag(name) : null, name ? " " : null,
-    entry.session ? ["session ", entry.archived ? link(page.to("history", entry.session, entry.turn ? { turn: entry.turn } : {}), session) : session] : "no session",
+    entry.session ? ["session ", entry.archived ? link(address, session) : session] : "no session",
     entry.event === "prompt" || !entry.about ? null : `, ${entry.about}`,
   ];
 }
 
 function asked(entry, page) {
   if (entry.prompt) return quote(marked(entry.prompt.text, words(entry)), entry.prompt.cut ? el("span", { class: "faint" }, " …") : null);
-  return entry.event === "prompt" && entry.words.length ? el("p", {}, "for the words ", words(entry).map((word, place) => [place ? ", " : "", el("mark", {}, word)])) : null;
+  if (entry.event !== "prompt" || !entry.words.length) return null;
+  return el("p", {}, "for the words ", words(entry).map((word, place) => [place ? ", " : "", el("mark", {}, word)]));
 }
 
 function words(entry) {
   return entry.words.map((word) => word.replace(/\*$/, ""));
 }
 
+/** What was shown, and what was left out with the reason; alone on its page (`whole`) a near miss has its bar too. */
 function told(entry, data, page, whole) {
+  const hit = (one) => el("li", {}, what(one, entry, page), score(one, data));
+  const miss = (one) => {
+    const why = tag(data.reasons[one.why] || "left out");
+    return whole ? el("li", {}, el("div", {}, why, what(one, entry, page)), score(one, data)) : el("li", {}, el("div", { class: "why" }, why, plainly(one)), what(one, entry, page));
+  };
   return [
-    entry.hits.length ? el("ol", { class: "plain hits" }, entry.hits.map((hit) => el("li", {}, what(hit, entry, page), score(hit, data)))) : null,
-    entry.skipped.length ? el("ul", { class: "plain hits skipped", "aria-label": "Left out" }, entry.skipped.map((miss) => el("li", {}, el("div", { class: "why" }, tag(data.reasons[miss.why] || "left out"), " ", whole ? null : plainly(miss)), what(miss, entry, page), whole ? score(miss, data) : null))) : null,
+    entry.hits.length ? el("ol", { class: "plain hits" }, entry.hits.map(hit)) : null,
+    entry.skipped.length ? el("ul", { class: `plain hits skipped ${whole ? "" : "brief"}`, "aria-label": "Left out" }, entry.skipped.map(miss)) : null,
   ];
 }
 
@@ -93,18 +105,19 @@ function plainly(miss) {
 
 /** The text with its id and kind; what is gone since then is said to be. */
 function what(hit, entry, page) {
-  const there = hit.text !== null && hit.text !== undefined;
-  const address = hit.tier === "archive" ? page.to("history", hit.session, { turn: hit.ref }) : page.to("memories", hit.ref);
-  const marks = there ? [hit.tier === "archive" ? "said" : hit.tier, hit.tier === "archive" ? null : hit.kind.replace(/_/g, " "), hit.status && hit.status !== "live" ? hit.status : null] : ["forgotten"];
-  return el("div", { class: "what" },
-    el("span", { class: "id" }, there ? link(address, hit.ref) : hit.ref, " ", marks.filter(Boolean).map((mark) => [tag(mark, mark === "superseded" || mark === "forgotten" ? "warn" : ""), " "])),
-    there ? el("span", { class: "text", dir: "auto" }, marked(hit.text.text, words(entry)), hit.text.cut ? el("span", { class: "faint" }, " …") : null) : null);
+  if (hit.text === null) return el("div", { class: "what" }, el("span", { class: "id" }, hit.ref, " ", tag("forgotten", "warn")));
+  const said = hit.tier === "archive";
+  const address = said ? page.to("history", hit.session, { turn: hit.ref }) : page.to("memories", hit.ref);
+  const marks = said ? [tag("said")] : [tag(hit.tier), " ", tag(hit.kind.replace(/_/g, " ")), " ", hit.status === "live" ? null : tag(hit.status, "warn")];
+  const text = el("span", { class: "text", dir: "auto" }, marked(hit.text.text, words(entry)), hit.text.cut ? el("span", { class: "faint" }, " …") : null);
+  return el("div", { class: "what" }, el("span", { class: "id" }, link(address, hit.ref), " ", marks), text);
 }
 
 /** The parts of a score as one bar, each in words and numbers; a bar of full length is a score of 1. */
 function score(hit, data) {
   if (hit.score === null) return el("p", { class: "faint" }, "told for what it is, not for a score");
-  const parts = hit.parts.map(({ name, value, weight }) => ({ name: data.means[name].label, value: value * weight, said: (value * weight).toFixed(2), style: STYLES[name] })).filter((part) => part.value >= 0.005).sort((a, b) => b.value - a.value);
+  const part = ({ name, value, weight }) => ({ name: data.means[name].label, value: value * weight, said: (value * weight).toFixed(2), style: STYLES[name] });
+  const parts = hit.parts.map(part).filter((one) => one.value >= 0.005).sort((a, b) => b.value - a.value);
   return el("div", { class: "score" }, el("span", { class: "sum" }, `score ${hit.score.toFixed(2)}`), bar(parts, Math.max(1, hit.score)));
 }
 
@@ -117,7 +130,7 @@ function one(main, data, page) {
       ["Evidence asked for", entry.event === "prompt" ? `${data.floor} or more (recall.floor)` : ""],
     ]),
     ...[asked(entry, page)].filter(Boolean),
-    section("Considered", told(entry, data, page, true), entry.hits.length + entry.skipped.length ? null : empty("There were no items.")),
+    entry.hits.length + entry.skipped.length ? section("Considered", told(entry, data, page, true)) : "",
     meanings(data),
   );
 }
