@@ -6,7 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tenon.base.errors import TenonError
-from tenon.store import archive, associations, db, edges, episodes, exchanges, exporting, forget, identity, memories, merging, places, procedures, summaries, tasks
+from tenon.store import (
+    archive,
+    associations,
+    db,
+    edges,
+    episodes,
+    exchanges,
+    exporting,
+    forget,
+    identity,
+    memories,
+    merging,
+    places,
+    procedures,
+    summaries,
+    tasks,
+)
 from tenon.store.archive import Row
 from tenon.store.db import Store
 from tenon.store.exporting import Choice
@@ -61,7 +77,9 @@ def _do(store: Store, which: int, one: int, other: int, now: float) -> None:
         tier = "long" if other % 3 == 0 else "short"
         source = memories.SOURCES[other % 4]
         turns = [row[0] for row in store.rows("SELECT id FROM turn WHERE id % 3 = ? LIMIT 2", (one % 3,))]
-        memories.write(store, repository=home, tier=tier, kind="fact", text=text, reason="seen", source=source, labels=["a.py"], turns=turns, now=now, writer="model")
+        memories.write(
+            store, repository=home, tier=tier, kind="fact", text=text, reason="seen", source=source, labels=["a.py"], turns=turns, now=now, writer="model"
+        )
     elif which == 2:
         memories.revise(store, refs[one % len(refs)], text, "it changed", now)
     elif which == 3:
