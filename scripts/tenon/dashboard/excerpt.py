@@ -28,6 +28,9 @@ def excerpt(text: str, first: int, last: int, words: Sequence[str], length: int 
     if start:
         start = passage.find(" ", start, start + BEFORE) + 1 or start
     end = min(len(passage), start + length)
+    if end < len(passage):
+        space = passage.rfind(" ", end - BEFORE, end)
+        end = space if space > 0 else end
     pieces = ["…" if first + start > 0 else ""]
     at = start
     for begin, stop in spans:
