@@ -51,7 +51,8 @@ class Asking:
                 del self._open[number]
         result = None if answer is None else answer.get("result")
         if not isinstance(result, dict):
-            raise Unanswered(f"the client did not answer {method}" if answer is None else f"the client refused {method}")
+            why = "refused" if answer is not None else "is gone and did not answer" if self._closed else "did not answer"
+            raise Unanswered(f"the client {why} {method}")
         return result
 
     def hear(self, message: object) -> None:

@@ -87,7 +87,7 @@ def test_it_listens_on_this_machine_until_it_is_interrupted(start: Start) -> Non
         server.tools("0" * 64)
     code, said = server.end()
     assert (0, ["`tenon print-config --http` shows what a client's settings say. Ctrl-C ends it.", "Ended."]) == (code, said.splitlines())
-    with pytest.raises(OSError):
+    with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", server.port), 1).close()
 
 

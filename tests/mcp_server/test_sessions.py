@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_server.asking import Asking
-from mcp_server.protocol import Unanswered
+from mcp_server.protocol import Context, Peer, Unanswered
 from mcp_server.sessions import Session, Sessions
 from tests.mcp_server import conformance_tools
 
@@ -81,7 +83,7 @@ def test_a_question_ends_with_its_session() -> None:
         sent.append(message)
         threading.Thread(target=asking.close).start()
 
-    with pytest.raises(Unanswered, match="did not answer"):
+    with pytest.raises(Unanswered, match="is gone"):
         asking.ask(closing, "roots/list", {})
     assert [{"jsonrpc": "2.0", "id": "tenon-3", "method": "roots/list"}] == sent
 
@@ -90,3 +92,29 @@ def test_a_client_that_does_not_answer_is_given_up() -> None:
     """After the time that is given to it."""
     with pytest.raises(Unanswered, match="did not answer"):
         Asking(wait_s=0.0).ask(lambda message: None, "roots/list", {})
+
+
+def test_ending_a_session_ends_what_it_is_asked() -> None:
+    """Also when another takes its place."""
+    sessions = Sessions(conformance_tools.dispatcher, most=1)
+    for end in (lambda session: sessions.end(session.name), lambda session: sessions.open(), lambda session: sessions.close()):
+        session = opened(sessions)
+        end(session)
+        with pytest.raises(Unanswered, match="is gone"):
+            session.asking.ask(lambda message: None, "roots/list", {})
+
+
+def test_roots_that_change_while_they_are_told_are_asked_for_again(tmp_path: Path) -> None:
+    """What came is used for the call that asked, and for no other."""
+    asking = Asking()
+    asked: list[str] = []
+
+    def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        asked.append(method)
+        if len(asked) == 1:
+            asking.hear({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"})
+        return {"roots": [{"uri": tmp_path.as_uri()}]}
+
+    context = Context("2025-11-25", {}, {"roots": {}}, {}, Peer(ask=ask))
+    assert [str(tmp_path)] * 3 == [asking.folder(context) for _ in range(3)]
+    assert ["roots/list"] * 2 == asked

@@ -213,6 +213,44 @@ def test_progress_comes_as_events_to_a_client_that_takes_them() -> None:
         assert "Done." == post(door, asked, Mcp_Session_Id=session, Accept="application/json").told["result"]["content"][0]["text"]
 
 
+@pytest.mark.parametrize(
+    ("status", "code", "meta", "changed"),
+    [
+        (200, None, STATELESS, {}),
+        (400, -32602, {}, {}),
+        (400, -32020, STATELESS, {"Mcp_Protocol_Version": "2025-11-25"}),
+        (400, -32020, STATELESS, {"Mcp_Protocol_Version": None}),
+        (400, -32020, STATELESS, {"Mcp_Method": "tools/list"}),
+        (400, -32020, STATELESS, {"Mcp_Method": None}),
+        (400, -32020, STATELESS, {"Mcp_Name": "memory_write"}),
+        (400, -32020, STATELESS, {"Mcp_Name": None}),
+        (200, None, STATELESS, {"Mcp_Name": "=?base64?bWVtb3J5X3JlY2FsbA==?="}),
+        (400, -32020, STATELESS, {"Mcp_Name": "=?base64?bWVtb3J5?="}),
+        (400, -32020, STATELESS, {"Mcp_Name": "=?base64?!?="}),
+        (400, -32022, {**STATELESS, "io.modelcontextprotocol/protocolVersion": "2030-01-01"}, {"Mcp_Protocol_Version": "2030-01-01"}),
+    ],
+)
+def test_a_stateless_requests_headers_say_what_its_body_says(
+    door: Door, status: int, code: int | None, meta: dict[str, Any], changed: dict[str, str | None]
+) -> None:
+    """Else it is refused: whoever stands between reads the headers alone."""
+    headers = {"Mcp_Protocol_Version": "2026-07-28", "Mcp_Method": "tools/call", "Mcp_Name": "memory_recall", **changed}
+    answer = post(door, request("tools/call", {"name": "memory_recall", "arguments": {"cue": "x"}, "_meta": meta}), **headers)
+    assert (status, code) == (answer.status, answer.told.get("error", {}).get("code"))
+
+
+def test_a_stateless_method_that_is_not_there_has_its_own_status(door: Door) -> None:
+    """As has a notification, which gets no answer."""
+    version = {"Mcp_Protocol_Version": "2026-07-28"}
+    assert 404 == post(door, request("prompts/list", {"_meta": STATELESS}), Mcp_Method="prompts/list", **version).status
+    assert (
+        202
+        == post(
+            door, {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}, Mcp_Method="notifications/cancelled", **version
+        ).status
+    )
+
+
 # ---------------------------------------------------------------- where a call works
 
 
@@ -298,10 +336,10 @@ def test_each_agent_has_its_own_memory(door: Door, tmp_path: Path) -> None:
     assert [1, 1, 0, 0] == found
 
 
-def answering(door: Door, session: str, roots: list[dict[str, str]], body: Any) -> list[Any]:
+def answering(door: Door, session: str, roots: list[dict[str, str]], body: Any, target: str = "/mcp") -> list[Any]:
     """The events of a call whose questions for roots are answered as a client does, by another message of its own."""
     with socket.create_connection(("127.0.0.1", door.port), PATIENCE_S) as client:
-        client.sendall(raw(door, body=body, Mcp_Session_Id=session))
+        client.sendall(raw(door, "POST", target, body, Mcp_Session_Id=session))
         seen: list[Any] = []
         for line in client.makefile("rb"):
             if line.startswith(b"data: "):
@@ -329,6 +367,14 @@ def test_the_clients_roots_are_asked_for_once_and_again_when_they_change(door: D
     asked, answer = answering(door, session, [{"uri": second.as_uri()}], asks)
     assert ("roots/list", 0) == (asked["method"], answer["result"]["structuredContent"]["count"])
     assert 1 == data(call(door, session, "memory_recall", {"cue": "zebra"}, X_Tenon_Repository=quote(str(first))))["count"]
+
+
+def test_roots_and_an_agent_go_together(door: Door, tmp_path: Path) -> None:
+    """What is written there is that agent's, and of that repository."""
+    writes = request("tools/call", {"name": "memory_write", "arguments": fact("the zebra belongs to work")})
+    answering(door, hello(door, ROOTED), [{"uri": tmp_path.as_uri()}], writes, "/agent/work/mcp")
+    place = {"X_Tenon_Repository": quote(str(tmp_path))}
+    assert [1, 0] == [data(call(door, hello(door), "memory_recall", {"cue": "zebra"}, target, **place))["count"] for target in ("/agent/work/mcp", "/mcp")]
 
 
 def test_a_root_that_is_not_here_is_told_and_none_is_no_repository(door: Door, tmp_path: Path) -> None:
