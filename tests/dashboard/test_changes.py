@@ -13,7 +13,7 @@ from tenon.dashboard.answers import Dashboard
 from tenon.dashboard.door import Door
 from tenon.dashboard.place import Wrong
 from tenon.digest import undoing
-from tenon.store import archive, db, edges, identity, memories, places
+from tenon.store import archive, backup, db, edges, identity, memories, places
 from tenon.store.archive import Row
 from tenon.store.db import Store
 from tests.dashboard.asking import PORT, Visitor
@@ -100,6 +100,15 @@ def test_what_is_forgotten_is_gone_and_stays_gone(store: Store, repository: int)
     with open(paths.store_path("default"), "rb") as file:
         data = file.read()
     assert (False, False) == (b"4711" in data, b"attic code" in data)
+
+
+def test_forgetting_names_the_backups_that_may_still_hold_it(store: Store, tmp_path: Path) -> None:
+    """By their names, so that nobody believes it gone from there."""
+    ref = written(store, "The cellar code is 4711")
+    backup.copy(store, str(tmp_path / "mine.db"))
+    backup.note(store, str(tmp_path / "mine.db"))
+    told = changes.change(store, {"action": "forget", "refs": [ref]}, NOW)
+    assert told["done"].endswith("Backups from before may still hold it, delete those that must not: mine.db.")
 
 
 def test_of_several_that_are_to_be_forgotten_all_go_or_none(store: Store) -> None:

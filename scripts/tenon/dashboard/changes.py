@@ -5,11 +5,12 @@ Each is what the verb of that name does, and says in a sentence what was done. D
 
 from __future__ import annotations
 
+import os
 import re
 
 from tenon.dashboard.place import Wrong
 from tenon.digest import forgetting, undoing
-from tenon.store import edges, forget, identity, memories
+from tenon.store import backup, edges, forget, identity, memories
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ def _forget(store: Store, given: Given, now: float) -> dict[str, Any]:
     done = "Forgotten. It is gone from memories, index and summaries, and will not be written again."
     if any(ref.startswith("t") for ref in refs):
         done += " Claude Code's own transcript of that session still has it, until Claude Code cleans it up or you delete it."
+    backups = [os.path.basename(path) for path in backup.known(store)]
+    if backups:
+        done += f" Backups from before may still hold it, delete those that must not: {', '.join(backups)}."
     if not clean:
         done += " Another process is reading the store, so its log still holds the old pages; they go when that process ends."
     return {"done": done, "lines": lines}
