@@ -17,6 +17,10 @@ LAST_SESSION = "SELECT name, folder, branch, started, last FROM session WHERE re
 LATEST_EVENTS = "SELECT event, max(at) FROM journal GROUP BY event"
 LATEST_TURN = "SELECT max(last) FROM session"
 WRITTEN = "SELECT writer, count(*) FROM memory WHERE created >= ? GROUP BY writer"
+_LINES = "coalesce(sum(length(hits) - length(replace(hits, char(10), '')) + (hits <> '')), 0)"
+TOLD = f"SELECT event, count(*), sum(hits <> '' OR chars > 0), {_LINES} FROM journal WHERE at >= ? GROUP BY event"
+SESSIONS_SINCE = "SELECT count(*) FROM session WHERE last >= ?"
+TURNS_SINCE = "SELECT count(*) FROM session s JOIN turn t ON t.session = s.id WHERE s.last >= ? AND t.at >= ?"
 LATEST_SUMMARY = "SELECT max(at) FROM summary"
 CONVERSATIONS = "SELECT (SELECT count(*) FROM conversation WHERE state <> 'announced'), (SELECT count(*) FROM sent), (SELECT count(*) FROM piece)"
 # A deleted vector whose place in its block is still empty is counted with the others.
@@ -85,6 +89,35 @@ def latest(store: Store) -> dict[str, float]:
 def written(store: Store, since: float) -> dict[str, int]:
     """How many memories were written since that time by whom: user, model, code, digest."""
     return {str(writer): int(many) for writer, many in store.rows(WRITTEN, (since,))}
+
+
+class Done:
+    """What was done in a stretch of time.
+
+    Sessions that went on, turns kept, memories by who wrote them; sessions that were briefed, prompts that got something, how many items
+    that were, and how often something was looked up by the model or by hand.
+    """
+
+    __slots__ = ("sessions", "turns", "written", "briefed", "prompts", "items", "recalls")
+
+    def __init__(self, sessions: int, turns: int, written: dict[str, int], told: dict[str, tuple[int, int, int]]) -> None:
+        nothing = (0, 0, 0)
+        self.sessions = sessions
+        self.turns = turns
+        self.written = written
+        self.briefed = told.get("session", nothing)[1]
+        self.prompts, self.items = told.get("prompt", nothing)[1:]
+        self.recalls = told.get("tool", nothing)[0] + told.get("command", nothing)[0]
+
+    def fields(self) -> dict[str, object]:
+        """As plain data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def done(store: Store, since: float) -> Done:
+    """What was done since that time, in all repositories."""
+    told = {str(event): (int(all_), int(spoke), int(items)) for event, all_, spoke, items in store.rows(TOLD, (int(since),))}
+    return Done(int(store.value(SESSIONS_SINCE, (since,))), int(store.value(TURNS_SINCE, (since, since))), written(store, since), told)
 
 
 def conversations(store: Store) -> tuple[int, int, int]:
