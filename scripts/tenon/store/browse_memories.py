@@ -47,7 +47,7 @@ TABLE = {
 FOUND = "WHERE m.id IN ({rows})"
 MATCHING = "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? AND rowid < ? ORDER BY rowid DESC"
 ANY = "SELECT 1 FROM memory_fts WHERE memory_fts MATCH ? LIMIT 1"
-SAID = "AND m.text || ' ' || m.reason || ' ' || m.labels || ' ' || m.epic LIKE ? ESCAPE '\\' "
+SAID = "AND m.text || ' ' || m.reason || ' ' || m.labels || ' ' || m.epic LIKE ? "
 BY_REF = "SELECT id FROM memory WHERE ref >= ? AND ref < ? ORDER BY ref LIMIT ?"
 BY_ROWS = f"SELECT {COLUMNS} FROM memory WHERE id IN ({{rows}})"
 HELD = "SELECT total(status = 'live'), total(status = 'faded'), total(status = 'superseded') FROM memory INDEXED BY memory_by_repository"
@@ -130,7 +130,7 @@ def held(store: Store) -> dict[str, int]:
 
 
 def _listed(store: Store, wanted: Wanted, start: Key, where: str, values: Sequence[object], limit: int) -> list[tuple[int, float, int]]:
-    said = [f"%{_literal(word.rstrip('*'))}%" for word in wanted.words]
+    said = [f"%{word.rstrip('*')}%" for word in wanted.words]
     plain = (wanted.order, where) == ("newest", "")
     table = "place" if wanted.scope is not None else "few" if wanted.status != "live" else "time" if plain else ""
     return [(row, key, END) for row, key in _ordered(store, wanted, TABLE[table], [], where + SAID * len(said), [*values, *said], start, limit)]
@@ -180,10 +180,6 @@ def _match(store: Store, found: Sequence[str]) -> tuple[str, str]:
 
 def _every(found: Sequence[str]) -> str:
     return " AND ".join(f'"{word[:-1]}"*' if word.endswith("*") else f'"{word}"' for word in found)
-
-
-def _literal(word: str) -> str:
-    return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _narrowed(wanted: Wanted, without: Sequence[int]) -> tuple[str, list[object]]:

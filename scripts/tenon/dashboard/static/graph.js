@@ -8,7 +8,7 @@ const KINDS = {
 };
 const LETTERS = 20; // of a line of a label; fewer where the window is narrow
 const FEW = 24; // memories whose labels have two lines
-const LINE = 15;
+const LINE = 15, EDGE = 8;
 const FONT = "12px system-ui, sans-serif";
 const ROUNDS = 260; // of the forces, and then at most as many to set labels apart
 const CROWDED = 0.3; // share of the picture that nodes and labels may take
@@ -40,8 +40,11 @@ function picture(around, page, width) {
   });
   const at = new Map(nodes.map((node) => [node.ref, node]));
   const links = around.links.map((one) => ({ ...one, a: at.get(one.from), b: at.get(one.to) })).filter((one) => one.a && one.b);
-  const height = Math.round(Math.max(260, Math.min(90 * nodes.length, 420), nodes.reduce((sum, node) => sum + node.wide * node.high, 0) / (CROWDED * width)));
-  arrange(nodes, links, width, height);
+  const area = nodes.reduce((sum, node) => sum + node.wide * node.high, 0);
+  arrange(nodes, links, width, Math.max(260, Math.min(90 * nodes.length, 440), area / (CROWDED * width)));
+  const top = Math.min(...nodes.map((node) => node.y - node.high / 2)) - EDGE;
+  for (const node of nodes) node.y -= top;
+  const height = Math.ceil(Math.max(...nodes.map((node) => node.y + node.high / 2)) + EDGE);
   const strokes = links.map((one) => line(one));
   const lit = (node) => strokes.forEach((drawnLine, place) => drawnLine.classList.toggle("lit", node !== null && (links[place].a === node || links[place].b === node)));
   return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${counted(nodes.length, "memory", "memories")} around this one` },

@@ -11,7 +11,7 @@ const DEEDS = {
   remember: "remembered", hold: "became a statement", supersede: "closed", "let go": "let go", revise: "revised", reinforce: "proved right", promote: "made long-term", link: "linked", associate: "associated",
 };
 const EPISODE = { situation: "Situation", action: "Kind of action", taken: "What was done", expected: "Expected", outcome: "Outcome", evidence: "Evidence" };
-const FEW = 8;
+const FEW = 5;
 
 /** Draws the memory that the address names. */
 export function one(main, data, page) {
@@ -96,7 +96,7 @@ function from(lineage, page) {
   const title = "Where it came from";
   if (!lineage.length) return section(title, empty("No exchange is noted for it: it was written by hand, or before that was kept."));
   const [first, ...rest] = lineage.map((origin) => exchange(origin, page));
-  return section(title, first, rest.length > 0 && folded(`${counted(rest.length, "further exchange")}`, rest));
+  return section(title, first, rest.length > 0 && folded(counted(rest.length, "further exchange"), rest));
 }
 
 function exchange({ session, turns }, page) {
@@ -115,10 +115,14 @@ function around(data, page) {
   const waiting = data.edges.filter((edge) => edge.status === "proposed"), decided = data.edges.filter((edge) => edge.status !== "proposed");
   return section(title,
     nodes.length > 1 && drawn({ nodes, links }, page), full && el("p", { class: "faint" }, "Only the nearest memories are drawn."),
-    waiting.length > 0 && [el("h3", {}, "Links that wait for a decision"), edges(waiting, page)],
-    decided.length > 0 && (decided.length > FEW ? folded(counted(decided.length, "link"), edges(decided, page)) : [el("h3", {}, "Links"), edges(decided, page)]),
+    waiting.length > 0 && [el("h3", {}, "Links that wait for a decision"), some(waiting, page)],
+    decided.length > 0 && [el("h3", {}, "Links"), some(decided, page)],
     data.associations.length > 0 && folded(`Comes up together with ${counted(data.associations.length, "memory", "memories")}`,
       listed(data.associations, page, (other) => el("p", { class: "known" }, `strength ${other.association.toFixed(2)}, ${counted(other.times, "time")}`))));
+}
+
+function some(all, page) {
+  return [edges(all.slice(0, FEW), page), all.length > FEW && folded(counted(all.length - FEW, "more link"), () => edges(all.slice(FEW), page))];
 }
 
 function edges(all, page) {
@@ -150,7 +154,7 @@ function shown(times, page) {
     { title: "Score", kind: "wide", cell: (time) => (time.score === null ? "–" : [time.score.toFixed(2), bar(Object.entries(time.shares).map(([name, value]) => ({ name, value, style: PARTS[name] || "p8", said: value.toFixed(2) })))]) },
   ];
   return section(title, hits.length ? table(title, columns, hits.slice(0, FEW)) : empty("Not in the last thirty days, as far as the journal goes back."),
-    hits.length > FEW && folded(`${counted(hits.length - FEW, "earlier time")}`, () => table("Earlier", columns, hits.slice(FEW))),
+    hits.length > FEW && folded(counted(hits.length - FEW, "earlier time"), () => table("Earlier", columns, hits.slice(FEW))),
     missed.length > 0 && folded(`Nearly shown ${counted(missed.length, "time")}, and left out`, () => table("Left out", columns, missed)));
 }
 
