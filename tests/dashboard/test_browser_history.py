@@ -56,7 +56,7 @@ def test_what_was_said_is_found_while_it_is_typed(look: Look) -> None:
     seen.page.wait_for_url("**/history/*turn=t*")
     seen.settled()
     assert "One pixel." in seen.page.locator(".turn.found").inner_text()
-    assert "staging" in seen.page.locator(".turn.found mark").all_inner_texts()
+    assert ["staging", "lamp"] == seen.page.locator(".turn.found mark").all_inner_texts()
     seen.page.go_back()
     seen.page.wait_for_url("**/history?q=staging+lam")
     assert 2 == len(hits(seen, 2))
