@@ -1,0 +1,155 @@
+"""`tenon backup`: a whole copy, the older ones, and one put back."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tenon.base.errors import TenonError
+from tenon.store import backup, db, memories
+from tests.cli.conftest import Tenon
+
+
+def store_path(tenon: Tenon) -> Path:
+    """The store of the command's agent."""
+    return tenon.home / ".tenon" / "agents" / "default" / "tenon.db"
+
+
+def test_a_backup_is_whole_and_yours_alone(tenon: Tenon) -> None:
+    """It says what it holds, has no log beside it, and tells how it is put back."""
+    tenon.written("the lantern is green")
+
+    told = tenon.ok("backup", "--json").records[0]
+
+    path = Path(told["file"])
+    assert (1, 0, 0, []) == (told["memories"], told["turns"], told["sessions"], told["removed"])
+    assert [path.name] == os.listdir(path.parent)
+    assert "tenon-default-" == path.name[:14]
+    if os.name == "posix":
+        assert (0o600, 0o700) == (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777)
+    assert "backup --restore" in tenon.ok("backup").err
+    assert 2 == len(tenon.ok("backup", "--list", "--json").records)
+
+
+def test_what_others_write_meanwhile_is_no_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy is of one moment, also when somebody writes between two of its steps."""
+    monkeypatch.setattr(backup, "STEP", 50)
+    path = str(tmp_path / "tenon.db")
+    with db.open_store(path) as store, db.open_store(path) as other:
+        for number in range(400):
+            memories.write(store, repository=None, tier="short", kind="fact", text=f"fact {number} {'word ' * 300}", now=1.0)
+        steps: list[int] = []
+
+        def write(done: int, total: int) -> None:
+            steps.append(total)
+            memories.write(other, repository=None, tier="short", kind="fact", text=f"meanwhile {len(steps)}", now=1.0)
+
+        made = backup.copy(store, str(tmp_path / "copy.db"), write)
+
+    assert len(steps) > 1
+    assert 400 == made.memories
+
+
+def test_only_the_newest_stay(tenon: Tenon, tmp_path: Path) -> None:
+    """Of this agent, in that folder, by their names; nothing else in it is touched."""
+    tenon.written("a fact")
+    folder = tmp_path / "stick"
+    folder.mkdir()
+    for name in (
+        "tenon-default-20200101-000000.db",
+        "tenon-default-20200101-000000-2.db",
+        "tenon-other-20200101-000000.db",
+        "mine.db",
+        "tenon-default-notes.db",
+    ):
+        (folder / name).write_bytes(b"x")
+
+    told = tenon.ok("backup", str(folder), "--keep", "2", "--json").records[0]
+
+    assert ["tenon-default-20200101-000000.db"] == [Path(path).name for path in told["removed"]]
+    assert {"mine.db", "tenon-other-20200101-000000.db", "tenon-default-notes.db", "tenon-default-20200101-000000-2.db"} < set(os.listdir(folder))
+    assert 2 == tenon("backup", "--keep", "0").code
+
+
+def test_a_backup_is_put_back_and_the_present_one_kept(tenon: Tenon) -> None:
+    """What was written since is in the file that is kept; both are whole, and forgetting names both."""
+    ref = tenon.written("the lantern is green")
+    path = tenon.ok("backup", "--json").records[0]["file"]
+    tenon.written("the lantern is red")
+
+    told = tenon.ok("backup", "--restore", path, "--yes", "--json").records[0]
+
+    assert "red" not in tenon.ok("recall", "lantern").out
+    assert "green" in tenon.ok("recall", "lantern").out
+    assert 2 == backup.inspected(told["kept"])[0]
+    assert "wal" == str(sqlite3.connect(str(store_path(tenon))).execute("PRAGMA journal_mode").fetchone()[0])
+    said = tenon.ok("forget", ref, "--yes").err
+    assert (True, True) == (path in said, told["kept"] in said)
+
+
+def test_nothing_is_put_back_over_a_store_that_is_in_use(tenon: Tenon) -> None:
+    """Nor by somebody who said no, nor in a model's shell; the store is as it was."""
+    tenon.written("the lantern is green")
+    path = tenon.ok("backup", "--json").records[0]["file"]
+    tenon.written("the lantern is red")
+    with db.open_store(str(store_path(tenon))) as store:
+        assert 2 == store.value("SELECT count(*) FROM memory")
+        refused = tenon("backup", "--restore", path, "--yes")
+        assert (1, True) == (refused.code, "is in use" in refused.err), refused.err
+    assert 1 == tenon("backup", "--restore", path).code
+    tenon.env["CLAUDECODE"] = "1"
+    assert 1 == tenon("backup", "--restore", path, "--yes").code
+    assert "red" in tenon.ok("recall", "lantern").out
+    assert ["backups", "tenon.db"] == sorted(name for name in os.listdir(store_path(tenon).parent) if not name.endswith(("-wal", "-shm")))
+
+
+def test_a_damaged_store_is_replaced_too(tenon: Tenon) -> None:
+    """That is what a backup is for; the damaged one is kept."""
+    tenon.written("the lantern is green")
+    path = tenon.ok("backup", "--json").records[0]["file"]
+    for suffix in ("-wal", "-shm"):
+        store_path(tenon).with_name("tenon.db" + suffix).unlink(missing_ok=True)
+    data = bytearray(store_path(tenon).read_bytes())
+    data[100:4000] = b"\xff" * 3900
+    store_path(tenon).write_bytes(data)
+
+    kept = tenon.ok("backup", "--restore", path, "--yes", "--json").records[0]["kept"]
+
+    assert bytes(data) == Path(kept).read_bytes()
+    assert "green" in tenon.ok("recall", "lantern").out
+
+
+@pytest.mark.parametrize("data", [b"", b"hello", b"SQLite format 3\0" + b"x" * 4000])
+def test_what_is_no_backup_is_not_put_back(tenon: Tenon, tmp_path: Path, data: bytes) -> None:
+    """A file that is none, one that is damaged, one that is not there."""
+    tenon.written("the lantern is green")
+    path = tmp_path / "some.db"
+    path.write_bytes(data)
+
+    assert (1, 1) == (tenon("backup", "--restore", str(path), "--yes").code, tenon("backup", "--restore", str(tmp_path / "none"), "--yes").code)
+    assert "green" in tenon.ok("recall", "lantern").out
+
+
+def test_a_place_that_cannot_be_written_is_said(tenon: Tenon, tmp_path: Path) -> None:
+    """And so is a file that is there, and a store that is not; nothing is left behind."""
+    assert (1, True) == ((refused := tenon("backup")).code, "there is no memory yet" in refused.err)
+    tenon.written("a fact")
+    there = tmp_path / "there.db"
+    there.write_bytes(b"mine")
+
+    assert (1, b"mine") == (tenon("backup", str(there)).code, there.read_bytes())
+    assert 1 == tenon("backup", str(tmp_path / "no" / "such.db")).code
+    assert 1 == tenon("backup", str(tmp_path / "no") + "/").code
+    assert 2 == tenon("backup", "--list", "--restore", "x").code
+
+
+def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not at the place, and not beside it."""
+    with db.open_store(str(tmp_path / "tenon.db")) as store:
+        monkeypatch.setattr(backup, "inspected", lambda path: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(TenonError, match="free some space"):
+            backup.copy(store, str(tmp_path / "copy.db"))
+    assert ["tenon.db"] == os.listdir(tmp_path)
