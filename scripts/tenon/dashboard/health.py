@@ -141,7 +141,7 @@ def _sessions(here: Place) -> dict[str, Any]:
     left = browse_health.left_alone(here.store, since, NEWEST)
     return {
         "states": browse_health.states(here.store, since),
-        "left_alone": [{"session": name, "state": state, "why": why, "last": last} for name, state, why, last in left],
+        "left_alone": [{"session": name, "state": state, "why": why, "last": last, "archived": kept} for name, state, why, last, kept in left],
     }
 
 

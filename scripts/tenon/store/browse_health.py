@@ -13,7 +13,10 @@ PER_DAY = (
     "FROM spending WHERE at >= ? GROUP BY 1, 2 ORDER BY 1, 2"
 )
 STATES = "SELECT state, count(*) FROM conversation WHERE last >= ? GROUP BY state"
-BYPASSED = "SELECT name, state, reason, last FROM conversation WHERE state IN ('bypassed', 'plain') AND last >= ? ORDER BY last DESC LIMIT ?"
+LEFT_ALONE = (
+    "SELECT name, state, reason, last, EXISTS (SELECT 1 FROM session s WHERE s.name = c.name) FROM conversation c "
+    "WHERE state IN ('bypassed', 'plain') AND last >= ? ORDER BY last DESC LIMIT ?"
+)
 # Of what is never deleted the highest number is the count, and found at once among a million.
 ROWS = {
     "memories": "SELECT count(*) FROM memory",
@@ -52,9 +55,9 @@ def states(store: Store, since: float) -> dict[str, int]:
     return {str(state): int(count) for state, count in store.rows(STATES, (since,))}
 
 
-def left_alone(store: Store, since: float, limit: int) -> list[tuple[str, str, str, float]]:
-    """The latest conversations that the proxy adds nothing to: name, state, why, last request."""
-    return [(str(name), str(state), str(why), float(last)) for name, state, why, last in store.rows(BYPASSED, (since, limit))]
+def left_alone(store: Store, since: float, limit: int) -> list[tuple[str, str, str, float, bool]]:
+    """The latest conversations that the proxy adds nothing to: name, state, why, last request, whether the archive has the session."""
+    return [(str(name), str(state), str(why), float(last), bool(kept)) for name, state, why, last, kept in store.rows(LEFT_ALONE, (since, limit))]
 
 
 def rows(store: Store) -> list[tuple[str, int]]:

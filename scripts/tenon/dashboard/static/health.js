@@ -150,7 +150,7 @@ function fault(one) {
 function sessions({ states, left_alone: left }, page) {
   const told = Object.entries(STATES).filter(([state]) => states[state]).map(([state, words]) => [words, number(states[state])]);
   const columns = [
-    { title: "Session", cell: (one) => link(page.to("history", one.session), one.session.slice(0, 8)) },
+    { title: "Session", cell: (one) => (one.archived ? link(page.to("history", one.session), one.session.slice(0, 8)) : one.session.slice(0, 8)) },
     { title: "State", cell: (one) => tag(one.state, one.state === "bypassed" ? "warn" : "") },
     { title: "Why", kind: "wide", cell: (one) => one.why || "–" }, { title: "Last request", cell: (one) => when(one.last) },
   ];
