@@ -7,7 +7,7 @@ from operator import mul
 
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse
-from tenon.base.text import cut
+from tenon.base.text import clean, cut
 from tenon.dashboard.place import Missing, Wrong
 from tenon.recall import cue as cues
 from tenon.recall import hindrance
@@ -117,7 +117,7 @@ def whole(text: str, most: int = WHOLE) -> dict[str, Any]:
 
 def _known(here: Place, name: str) -> Memory:
     try:
-        return memories.get(here.store, name)
+        return memories.get(here.store, clean(name))
     except TenonError:
         if name[:1] == "t" and name[1:].isdecimal():
             raise Missing(f"'{cut(name, 20)}' is a turn of the archive and no memory; it stands in the history of its session.") from None
