@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -48,7 +47,7 @@ def fill(home: Path, agent: str = "default") -> Household:
     """The home, filled; TENON_HOME is set to it already."""
     with db.open_store(paths.store_path(agent)) as store:
         told = [session for session in scripted.sessions() if session.repository in REPOSITORIES]
-        filled = scripted.fill(store, told, str(home / "transcripts"), remembered=True)
+        filled = scripted.fill(store, told, str(home.parent / "transcripts"), remembered=True)
         while not spotting.catch_up(store, now=time.time(), budget_s=SPOT_S).finished:
             pass
         here = filled.repositories[REPOSITORIES[0]]
@@ -66,7 +65,7 @@ def fill(home: Path, agent: str = "default") -> Household:
             for text in HOSTILE
         ]
         hostile.append(memories.write(store, repository=None, tier="short", kind="lesson", text=LONG[:7990], now=time.time())[0])
-        _asked(store, here, told[0].folder)
+        _asked(store, home, here, told[0].folder)
         associating.catch_up(store, time.time())
         pressure.measure(store)
     return Household(home, agent, refs[0], session, digest, hostile)
@@ -92,7 +91,7 @@ def _linked(store: Store, here: int, refs: list[str]) -> None:
 
 def _session(store: Store, home: Path, folder: str) -> str:
     """A session with everything: thinking, calls, an error, a sub-agent, an image, a compaction, a long output, hostile words."""
-    transcript = Transcript(str(home / "transcripts" / "5e55104e-0000-4000-8000-00000000abcd.jsonl"), folder=folder, branch="feature/<b>")
+    transcript = Transcript(str(home.parent / "transcripts" / "5e55104e-0000-4000-8000-00000000abcd.jsonl"), folder=folder, branch="feature/<b>")
     transcript.clock = time.time() - 7200.0
     transcript.opening()
     transcript.prompt(
@@ -139,12 +138,12 @@ def _digested(store: Store, here: int) -> int:
     return number
 
 
-def _asked(store: Store, here: int, folder: str) -> None:
+def _asked(store: Store, home: Path, here: int, folder: str) -> None:
     """Prompts of a later session, and what memory offered to each."""
     chosen = settings.load()
     asked = [question.text for question in scripted.questions() if question.repository == REPOSITORIES[0]][:12]
     session = "a5ced000-0000-4000-8000-00000000beef"
-    transcript = Transcript(os.path.join(os.path.dirname(store.path), f"{session}.jsonl"), folder=folder)
+    transcript = Transcript(str(home.parent / "transcripts" / f"{session}.jsonl"), folder=folder)
     transcript.clock = time.time() - 900.0
     for text in asked:
         at = transcript.clock
