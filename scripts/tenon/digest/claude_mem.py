@@ -63,7 +63,7 @@ def entries(given: Foreign) -> Iterator[Entry]:
     for row in given.rows("observations", OBSERVATION):
         title, told = _text(row, "title"), _text(row, "narrative") or _text(row, "text") or _text(row, "subtitle")
         facts = [f"- {fact}" for fact in _list(row, "facts")]
-        body = "\n".join(filter(None, ((f"{title}: " if title and told and not facts else title) + ("" if facts else told), *facts)))
+        body = "\n".join(filter(None, (": ".join(filter(None, (title, told))), *facts)))
         files = [*_list(row, "files_modified"), *_list(row, "files_read")]
         labels = [f"claude-mem#{row.get('id')}", *dict.fromkeys(files[:FILES])]
         yield Entry(cut(body, LONGEST), KINDS.get(_text(row, "type").lower(), "observation"), _time(row), labels, _project(row))
