@@ -14,7 +14,7 @@ from tests.cli.conftest import DOOR, PYTHON, Tenon
 from tests.mcp_server.messages import request
 
 CLIENTS = ["claude-desktop", "cursor", "vscode", "codex", "windsurf", "generic"]
-TOKEN = "ab" * 32
+TOKEN = "sk-tenon-" + "ab" * 32
 
 
 def parsed(text: str) -> dict[str, Any]:

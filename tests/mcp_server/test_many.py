@@ -279,7 +279,7 @@ def a_folder() -> None:
     ("happens", "says"),
     [
         (damaged, "is damaged (file is not a database); `tenon doctor --fix` saves what can be read"), (damaged_within, "is damaged"),
-        (from_the_future, "was written by a newer Tenon (schema 5, this one knows 4); update the plugin. Nothing was changed"), (a_folder, "tenon.db"),
+        (from_the_future, f"was written by a newer Tenon (schema {migrate.NEWEST + 1}, this one knows {migrate.NEWEST}); update the plugin. Nothing was changed"), (a_folder, "tenon.db"),
     ],
 )  # fmt: skip
 def test_a_store_that_cannot_be_used_costs_the_call_and_not_the_server(start: Start, happens: Callable[[], None], says: str) -> None:

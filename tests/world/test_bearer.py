@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 
 from tenon.base.errors import TenonError
+from tenon.base.redact import redact
 from tenon.world import bearer
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="this system has no such modes")
 
 
 def test_a_token_is_made_once_and_anew_when_asked_for() -> None:
-    """Thirty-two random bytes."""
+    """Thirty-two random bytes, behind what tells that it is a secret."""
     assert "" == bearer.held()
     first = bearer.token()
-    assert (64, first, first) == (len(first), bearer.token(), bearer.held())
+    assert (32, first, first) == (len(bytes.fromhex(first[len("sk-tenon-") :])), bearer.token(), bearer.held())
     second = bearer.renewed()
     assert (second, True) == (bearer.held(), first != second)
     assert [Path(bearer.path()).name] == [name for name in os.listdir(os.path.dirname(bearer.path())) if name.startswith("mcp-token")]
@@ -41,7 +42,7 @@ def test_its_file_is_the_owners_alone() -> None:
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     """Nor overwritten through: the new token takes its place."""
     other = tmp_path / "other"
-    other.write_text("0" * 64, encoding="ascii")
+    other.write_text("sk-tenon-" + "0" * 64, encoding="ascii")
     other.chmod(0o600)
     bearer.renewed()
     os.remove(bearer.path())
@@ -49,10 +50,16 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(TenonError, match="--new-token"):
         bearer.held()
     assert bearer.renewed() == bearer.held()
-    assert "0" * 64 == other.read_text(encoding="ascii")
+    assert "sk-tenon-" + "0" * 64 == other.read_text(encoding="ascii")
 
 
-@pytest.mark.parametrize("text", ["", "short", "0" * 63, "0" * 65, "x" * 64, "é" * 64])
+def test_a_token_that_was_shown_in_a_session_is_not_kept() -> None:
+    """Whatever stands around it."""
+    made = bearer.renewed()
+    assert not any(made in redact(text) for text in (made, f"$ cat mcp-token\n{made}\n", f"export {bearer.VARIABLE}={made}", f"Authorization: Bearer {made}"))
+
+
+@pytest.mark.parametrize("text", ["", "short", "0" * 64, "sk-tenon-" + "0" * 63, "sk-tenon-" + "0" * 65, "sk-tenon-" + "x" * 64, "sk-tenon-" + "é" * 64])
 def test_a_file_without_a_token_is_told(text: str) -> None:
     """An empty one would let everybody in."""
     bearer.renewed()

@@ -12,6 +12,7 @@ from tenon.base.errors import TenonError
 PORT = 9001  # of the tools' server; the proxy has its own
 VARIABLE = "TENON_MCP_TOKEN"  # in which clients are told the token
 TOKEN_BYTES = 32
+PREFIX = "sk-tenon-"  # by which `redact`, and whoever else looks for secrets, knows one in a text
 AGAIN = "`tenon serve --http --new-token` makes another, and clients need that one then"
 
 
@@ -37,7 +38,7 @@ def held() -> str:
         return ""
     except OSError as error:
         raise TenonError(f"{path()} cannot be read ({error.strerror}); {AGAIN}") from error
-    if len(token) != 2 * TOKEN_BYTES or token.strip("0123456789abcdef"):
+    if not token.startswith(PREFIX) or len(token) != len(PREFIX) + 2 * TOKEN_BYTES or token[len(PREFIX) :].strip("0123456789abcdef"):
         raise TenonError(f"{path()} holds no token; {AGAIN}")
     return token
 
@@ -50,7 +51,7 @@ def token() -> str:
 def renewed() -> str:
     """A new token in place of the one before. Raises TenonError where it cannot be kept."""
     paths.make_private(paths.home())
-    made = os.urandom(TOKEN_BYTES).hex()
+    made = PREFIX + os.urandom(TOKEN_BYTES).hex()
     temporary = f"{path()}.{os.getpid()}"
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
