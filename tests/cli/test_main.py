@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tenon import __version__
+from tenon.cli import overview
 from tenon.cli.main import VERBS
 from tests.cli.conftest import DOOR, PYTHON, PYTHONS, ROOT, Tenon
 
@@ -35,6 +36,7 @@ def test_every_verb_explains_itself_with_examples_first(tenon: Tenon, verb: str)
 
     assert before.count(f"tenon {verb} ") + before.count(f"tenon {verb}\n") + before.count(f" {verb} ") >= 3  # the usage and two examples
     assert (verb not in READING) or "--json" in told
+    assert 40 >= told.count("\n")
 
 
 def test_the_version_is_the_library_s(tenon: Tenon) -> None:
@@ -117,8 +119,41 @@ def test_the_demo_names_what_it_cannot_start() -> None:
     assert (1, True) == (done.returncode, b"/nope is no program that can be started" in done.stderr), done.stderr
 
 
-def test_a_wrong_verb_names_the_nearest(tenon: Tenon) -> None:
+@pytest.mark.parametrize("columns", ["80", "100"])
+def test_the_overview_fits_and_says_how_it_ends(tenon: Tenon, columns: str) -> None:
+    """Examples before the verbs, each verb once; the exit codes are told."""
+    tenon.env = {"COLUMNS": columns}
+    told = tenon.ok().out
+
+    assert (True, True) == (told.index("tenon recall how") < told.index("Memories:"), 40 > told.count("\n"))
+    assert max(map(len, told.splitlines())) <= int(columns)
+    assert "0 done, 1 refused, 2 wrong usage, 3 a fault of ours, 130 interrupted" in told
+    assert sorted(VERBS) == sorted(name for names in overview.groups().values() for name in names)
+    assert overview.REST not in overview.groups()
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [
+        ({"FORCE_COLOR": "1"}, True),
+        ({"CLICOLOR_FORCE": "1"}, True),
+        ({"FORCE_COLOR": "0"}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True),
+    ],
+)
+def test_colour_can_be_forced_into_a_pipe(tenon: Tenon, environment: dict[str, str], coloured: bool) -> None:
+    """As other programs have it; NO_COLOR goes first."""
+    tenon.written("coloured words")
+    tenon.env = environment
+    assert coloured == ("\033[1m" in tenon.ok("recall", "words").out)
+    assert "\033[1m" not in tenon.ok("recall", "words", "--color", "never").out
+
+
+def test_a_wrong_verb_or_flag_names_the_nearest(tenon: Tenon) -> None:
     """As a hint, not by doing it."""
+    assert "there is no argument --jsn; did you mean --json?" in tenon("status", "--jsn").err
+    assert "there is no argument --every-where=x; did you mean --everywhere?" in tenon("recall", "x", "--every-where=x").err
     assert "did you mean 'recall'?" in tenon("recal", "x").err
 
 

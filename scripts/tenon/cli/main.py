@@ -37,7 +37,7 @@ VERBS = {
     "episode": "remember an attempt and how it ended",
     "forget": "remove memories, turns or a text for good",
     "why": "what was put in front of the model, and why",
-    "status": "what is stored here, and whether it works",
+    "status": "one screen: is it on, what did it do and cost, what is wrong",
     "dashboard": "all of it in a browser, to look at and to mend",
     "code": "Claude Code with past sessions in front, through the proxy",
     "proxy": "the proxy for every session of Claude Code: on, off, status",
@@ -64,7 +64,6 @@ VERBS = {
     "completion": "have bash, zsh or fish complete the command line",
     "statusline": "one short line for Claude Code's status line",
 }
-EPILOG = "`tenon VERB -h` shows a verb's examples. Memory lives in one folder (`tenon paths`) and leaves this machine only as what the model is shown."
 
 
 class Layout(argparse.RawDescriptionHelpFormatter):
@@ -77,9 +76,21 @@ class Layout(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """argparse, whose refusals repeat what was typed: made fit for a terminal first."""
 
+    color = False  # newer Pythons' own; ours is put in where it is printed
+
     def error(self, message: str) -> NoReturn:
         """Ends with 2."""
         super().error(output.shown(message))
+
+
+class Overview(Parser):
+    """The parser of the command as such, whose help is an overview."""
+
+    def format_help(self) -> str:
+        """Examples, and the verbs in groups."""
+        from tenon.cli import overview
+
+        return overview.text(min(100, columns()))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -121,10 +132,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def build(called: str) -> argparse.ArgumentParser:
     """The parser of a command line: every verb is known, the called one («» for none) with its arguments."""
-    parser = Parser(
-        prog="tenon", usage="tenon VERB …", description="Persistent memory for Claude Code.", epilog=EPILOG, formatter_class=Layout,
-        add_help=False, allow_abbrev=False,
-    )  # fmt: skip
+    parser = Overview(prog="tenon", usage="tenon VERB …", formatter_class=Layout, add_help=False, allow_abbrev=False)
     parser.add_argument("-h", "--help", action="help", help="show this")
     parser.add_argument("--version", action="version", version=f"tenon {tenon.__version__}", help="show the version")
     _everywhere(parser, first=True)
@@ -140,6 +148,7 @@ def build(called: str) -> argparse.ArgumentParser:
         own.add_argument("-h", "--help", action="help", help="show this")
         own.set_defaults(wrong=own.error)
         understands(name, own)
+        own.usage = _short(own.format_usage())
     return parser
 
 
@@ -147,6 +156,17 @@ def understands(verb: str, parser: argparse.ArgumentParser) -> None:
     """Adds to the parser what the verb understands."""
     _module(verb).arguments(parser)
     _everywhere(parser, first=False)
+
+
+def _short(usage: str) -> str | None:
+    """A usage of more than three lines in one, None for a shorter one as it is."""
+    if usage.count("\n") <= 3:
+        return None
+    import re
+
+    prog, _, rest = re.sub(r"\[-[^\]]*\]", "", " ".join(usage.split())).partition(": ")[2].partition(" ")
+    verb, _, rest = rest.partition(" ")
+    return f"{prog} {verb} [flags] {' '.join(rest.split())}".strip()
 
 
 def described(module: Any) -> str:
@@ -198,9 +218,18 @@ def _refuse(parser: argparse.ArgumentParser, options: argparse.Namespace, argume
     if not verb:
         parser.error(f"there is no argument {' '.join(unknown)}; `tenon -h` shows what there is")
     meant = getattr(_module(verb), "meant", None)
-    told = meant(arguments) if meant is not None else f"there is no argument {' '.join(unknown)}; `tenon {verb} -h` shows what there is"
-    options.wrong(told)
+    options.wrong(meant(arguments) if meant is not None else f"there is no argument {' '.join(unknown)}; {_nearest(unknown[0], options, verb)}")
     raise SystemExit(2)
+
+
+def _nearest(given: str, options: argparse.Namespace, verb: str) -> str:
+    """What was likely meant by a flag that the verb does not have."""
+    import re
+    from difflib import get_close_matches
+
+    known = re.findall(r"(?<![\w-])--([a-z][\w-]*)", options.wrong.__self__.format_help())
+    near = get_close_matches(given.partition("=")[0].lstrip("-"), known, 1)
+    return f"did you mean --{near[0]}?" if near else f"`tenon {verb} -h` shows what there is"
 
 
 def _in_words(arguments: Sequence[str]) -> Sequence[str]:
