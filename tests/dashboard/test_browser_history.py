@@ -62,6 +62,25 @@ def test_what_was_said_is_found_while_it_is_typed(look: Look) -> None:
     assert 2 == len(hits(seen, 2))
 
 
+def test_a_search_that_finds_little_goes_on_by_itself(look: Look) -> None:
+    """As far back as it must; then the rest is a button's."""
+    seen = look()
+    pages = [{"hits": [], "words": ["x"], "next": str(number), "further": True, "clients": [], "said": ""} for number in range(20)]
+    asked = []
+
+    def answer(route: Any) -> None:
+        asked.append(route.request.url)
+        route.fulfill(json=pages[len(asked) - 1])
+
+    seen.page.route("**/history.json?*", answer)
+    seen.open("history", "", "?q=x")
+    seen.page.get_by_role("button", name="Search further back").wait_for()
+
+    assert 13 == len(asked)
+    assert asked[-1].endswith("after=11")
+    assert "Nothing so far." in seen.text()
+
+
 def test_a_link_leads_to_a_turn_inside_of_what_is_folded(look: Look, household: Household) -> None:
     """A result is opened with its call, a sub-agent's answer with the sub-agent; both are in the window and have the focus."""
     seen = look()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenon.base.text import cut
 from tenon.dashboard.place import Missing
 from tenon.digest import recounting
-from tenon.store import browse_digests, digests, gists, memories, places, spending
+from tenon.store import browse_digests, digests, gists, memories, places
 from tenon.store.exchanges import session_of
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def one(here: Place, name: str, query: Query) -> dict[str, Any]:
     steps = digests.steps(here.store, found.id)
     read = sorted({turn for step in steps if step.deed == "read" for turn in _read(step)} or ({found.first} if found.first else set()))
     return {
-        "digest": _told(here.store, found, digests.counts(here.store, found.id), spending.of_digest(here.store, found.id)),
+        "digest": _told(here.store, found, digests.counts(here.store, found.id), browse_digests.spent(here.store, [found]).get(found.id)),
         "steps": _placed(here.store, [told for step in steps[:STEPS] if (told := _step(here.store, step)) is not None]),
         "read": [
             {"turn": f"t{turn}", "kind": kind, "at": at, "session": session} for turn, kind, at, session in browse_digests.turns(here.store, read[:READ])

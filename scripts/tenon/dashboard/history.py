@@ -94,6 +94,7 @@ class _Reading:
             lead = browse_history.before(self.store, number, self.thread, focus, rows=LEAD, chars=CHARS).turns
             start = browse_history.prompt_before(self.store, number, self.thread, focus)
             after = max(start, lead[0].id if len(lead) >= LEAD else 0) - 1
+        after = after or next((first - 1 for name, first, *_ in self.threads if name == self.thread), 0)
         return browse_history.after(self.store, number, self.thread, after, rows=TURNS, chars=CHARS, least=focus)
 
     def _start_of(self, thread: str) -> Turn | None:

@@ -139,7 +139,7 @@ function place(step, turn, page) {
 function sources(data, page) {
   const sessions = new Map();
   for (const turn of data.read) sessions.set(turn.session, [...(sessions.get(turn.session) || []), turn]);
-  const rows = [...sessions].map(([session, turns]) => el("li", {}, link(page.to("history", session, { turn: turns[0].turn }) + `#${turns[0].turn}`, `session ${session.slice(0, 13)}`), ` ${counted(turns.length, "turn")}: `,
+  const rows = [...sessions].map(([session, turns]) => el("li", {}, link(page.to("history", session, { turn: turns[0].turn }) + `#${turns[0].turn}`, `session ${session.slice(0, 13)}`), data.digest.turns > data.read.length && !data.more_read ? ` ${counted(data.digest.turns, "turn")}, from the first on: ` : ` ${counted(turns.length, "turn")}: `,
     turns.map((turn, at) => [at ? ", " : "", link(`${page.to("history", session, { turn: turn.turn })}#${turn.turn}`, turn.turn)])));
   const found = el("ul", { class: "plain" }, rows, data.more_read ? el("li", { class: "faint" }, `and ${counted(data.more_read, "more turn")}`) : null);
   return data.read.length > FEW ? folded(`${counted(data.read.length + data.more_read, "turn")} of ${counted(sessions.size, "session")}`, found) : found;

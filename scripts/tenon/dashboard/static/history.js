@@ -26,7 +26,11 @@ export async function show(main, data, page) {
       query.set("after", found.next);
       note.textContent = "Searching further back …";
       list.after(note);
-      found = await page.load(query);
+      try {
+        found = await page.load(query);
+      } catch (error) {
+        return note.replaceWith(failure(error));
+      }
       if (mine !== drawn) return null;
       add(found);
     }
