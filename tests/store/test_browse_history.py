@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tenon.store import archive, browse_history, exchanges, finding, forget, memories
+from tenon.store import archive, browse_history, db, exchanges, finding, forget, memories
 from tenon.store.archive import Row
 from tenon.store.db import Store
 from tenon.store.finding import Hit, Sought
@@ -65,6 +65,18 @@ def test_the_last_word_need_not_be_typed_to_its_end(past: Past, typed: str) -> N
     found = past.say("we deployed it; the deployment went well")
 
     assert [found] == past.find(typed)
+
+
+def test_a_store_that_is_only_read_is_searched_too(past: Past) -> None:
+    """And not written to."""
+    found = past.say("we deployed it")
+    past.store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with open(past.store.path, "rb") as file:
+        before = file.read()
+    with db.open_reader(past.store.path) as reader:
+        hits, _ = finding.search(reader, Sought("depl"), before=FIRST, limit=5)
+    with open(past.store.path, "rb") as file:
+        assert ([found], before) == ([hit.turn for hit in hits], file.read())
 
 
 def test_a_common_beginning_is_found_by_the_newest_words_that_begin_so(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
