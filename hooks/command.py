@@ -110,6 +110,7 @@ def _why(store: Store, event: dict[str, Any], given: str, chosen: Settings) -> A
         lines.append(_entry(entry))
         for hit in entry.hits:
             lines.append("  " + " ".join(hit) + " " + cut(_text_of(store, hit[0]), 100))
+        lines += [f"  {miss.ref} left out, {journal.WHY.get(miss.why, '')}: {cut(_text_of(store, miss.ref), 100)}" for miss in entry.skipped]
     return Answer(block="\n".join(lines))
 
 

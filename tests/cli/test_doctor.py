@@ -18,7 +18,7 @@ from tenon.base import paths
 from tenon.cli import doctor, facts, statusline
 from tenon.cli.doctor import Check
 from tenon.cli.facts import Changed, ClaudeCode, Facts, Faults, Stored, Waiting
-from tenon.store import conversations, db, health, memories, places, reindex, vectors
+from tenon.store import archive, conversations, db, health, journal, memories, notes, places, pressure, reindex, usage, vectors
 from tenon.world import interpreter
 from tenon.world.python import Found
 from tests.cli.conftest import DOOR, Tenon
@@ -588,6 +588,44 @@ def test_the_status_line_names_the_agent_and_what_there_is(tenon: Tenon, monkeyp
     said = [statusline.line(str(tenon.project), "reviewer", NOW, session) for session in ("", "s7", "s8", "unknown")]
     plain = "tenon reviewer · 1 session kept · 1 to digest"
     assert [plain, "tenon reviewer · 1 session kept · 23k tokens of past sessions · 1 to digest", plain, plain] == said
+
+
+def test_the_status_line_says_what_was_shown_what_came_from_the_cache_and_when_to_pause(tenon: Tenon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of this session; the client's own figures go before those of the transcript, and low pressure is not worth a word."""
+    monkeypatch.setenv("TENON_HOME", str(tenon.home / ".tenon"))
+    ref = tenon.written("we deploy on Fridays")
+    with db.open_store(paths.store_path("default")) as store:
+        given = {"repository": None, "words": [], "chars": 9, "now": NOW}
+        for event in ("prompt", "session", "tool"):
+            journal.record(store, event=event, session="s7", hits=[(ref, 0.5, ()), (f"t{len(event)}", 0.4, ())], skipped=[("mother", 0.1, (), "e")], **given)
+        number = archive.session(store, "s7", repository=places.settle(store, str(tenon.project), NOW), folder="/p", at=NOW)
+        usage.note(store, number, {"m": (NOW, False, (10, 10, 80, 5))}, NOW)
+        said = [statusline.line(str(tenon.project), "default", NOW, session, cached) for session, cached in (("s7", None), ("s7", 0.931), ("s8", None))]
+        told = []
+        for tokens in (1000, 90_000, 130_000):
+            notes.note(store, pressure.NOTE, str(tokens))
+            told.append(statusline.line(str(tenon.project), "default", NOW))
+
+    assert ["tenon 1 memory, 3 shown · cache 80%", "tenon 1 memory, 3 shown · cache 93%", "tenon 1 memory"] == said
+    assert ["tenon 1 memory", "tenon 1 memory · pressure moderate 62%", "tenon 1 memory · pressure high 90%"] == told
+
+
+@pytest.mark.parametrize(
+    ("window", "share"),
+    [
+        ({"current_usage": {"input_tokens": 10, "cache_creation_input_tokens": 10, "cache_read_input_tokens": 80, "output_tokens": 900}}, 0.8),
+        ({"current_usage": {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}}, None),
+        ({"current_usage": {"input_tokens": 10, "cache_read_input_tokens": 80}}, None),
+        ({"current_usage": {"input_tokens": -1, "cache_creation_input_tokens": 1, "cache_read_input_tokens": "80"}}, None),
+        ({"current_usage": None}, None),
+        ({}, None),
+        (None, None),
+        ([1], None),
+    ],
+)
+def test_the_share_of_the_cache_is_said_only_where_it_is_known(window: object, share: float | None) -> None:
+    """Anything else than the API's three counts is no share."""
+    assert share == statusline._cached({"context_window": window})
 
 
 STATUS = "import sys; sys.path[:0] = [{root!r}, {scripts!r}]\nfrom tenon.cli import statusline, out\nimport argparse\nsys.exit(statusline.run(argparse.Namespace(agent=''), out.make()))"

@@ -161,6 +161,23 @@ def test_the_journal_says_what_was_injected_and_why_and_keeps_no_prompt(fire, st
         assert b"hunter2" not in file.read()
 
 
+def test_what_nearly_came_is_journalled_and_not_counted_as_shown(fire, store, repository):
+    """Where the block has no room for it there is an entry without a hit; the memory comes once it may."""
+    ref = remember(store, repository, "The retry budget is seven attempts.")
+    prompt = "what is our retry budget?"
+    assert "" == fire("UserPromptSubmit", prompt=prompt, env={"TENON_INJECT_MAX_CHARS": "100"}).output
+    entry = journal.entries(store, "session-1")[0]
+    assert ([], [(ref, "c")], ["retry", "budget"], 0) == (entry.hits, [(miss.ref, miss.why) for miss in entry.skipped], entry.words, entry.chars)
+    assert "seven" in fire("UserPromptSubmit", prompt=prompt).context
+
+
+def test_a_prompt_that_nothing_is_near_to_is_not_journalled(fire, store, repository):
+    """So it costs no write."""
+    remember(store, repository, "The retry budget is seven attempts.")
+    fire("UserPromptSubmit", prompt="please compare marmalade recipes from Dundee")
+    assert [] == journal.entries(store, "session-1")
+
+
 def test_settings_switch_the_recall_off_and_exclude_a_folder(fire, store, repository, project):
     """By environment, as by settings.json."""
     remember(store, repository, "The retry budget is seven attempts.")

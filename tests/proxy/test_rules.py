@@ -16,7 +16,7 @@ from bench.client import Client, Setting, Step, Turn, text_block
 from tenon.base import paths
 from tenon.proxy import record
 from tenon.proxy.rewriter import Rewriter
-from tenon.store import archive, conversations, db, exchanges, forget, places
+from tenon.store import archive, conversations, db, exchanges, forget, latency, places
 from tests.fakes.conversation import blocks_of
 from tests.fakes.messages_api import MessagesApi
 from tests.fakes.replies import error
@@ -133,6 +133,19 @@ def thoughts(messages: list[Block]) -> int:
 def saying(words: str, answer: str = "noted") -> Turn:
     """A turn without tools."""
     return Turn(words, [Step([{"type": "thinking", "thinking": "hm"}, text_block(answer)])])
+
+
+def test_the_time_that_requests_are_held_up_is_counted_by_the_day(stage: Stage, tmp_path: Path) -> None:
+    """In the store of the agent, once a request, with the next answer at the latest."""
+    stage.start(clock=lambda: 1_796_200_000.0)
+    client = stage.client("s1")
+    play(client, [saying(f"word {number}") for number in range(3)])
+    stage.stop()
+    with db.open_reader(paths.store_path("default")) as store:
+        found = latency.since(store, 0)
+
+    assert [20_789] == list(found)
+    assert 3 == sum(found[20_789].values())
 
 
 def test_thirty_turns_with_tools_and_thinking_behind_a_trace_only_grow(stage: Stage, tmp_path: Path) -> None:

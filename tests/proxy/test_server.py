@@ -265,6 +265,32 @@ def test_the_log_has_a_line_for_each_request() -> None:
         assert 0o600 == stat.S_IMODE(os.stat(pipe.proxy.log.path).st_mode)
 
 
+def test_the_status_tells_how_long_requests_are_held_up() -> None:
+    """Those that are an agent's and went upstream; what the upstream takes is not ours."""
+    with RawUpstream(whole(b"fine")) as upstream, Pipe(upstream.url, Scripted(lambda raw: Plan(raw, why="plain"))) as pipe:
+        assert {"requests": 0, "median": None, "p95": None} == own(pipe, "/_tenon/status")[1]["own_s"]
+        pipe.ask(request(b"{}", CLOSE))
+        pipe.ask(request(b"{}", CLOSE))
+        told = own(pipe, "/_tenon/status")[1]["own_s"]
+
+    assert 2 == told["requests"]
+    assert 0 < told["median"] <= told["p95"]
+
+
+def test_time_upstream_is_not_held_against_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own time ends as the request goes out, the first time that it does."""
+    ticks = iter([0.0, 10.0, 10.25, 11.0])
+    monkeypatch.setattr(record.time, "perf_counter", lambda: next(ticks))
+    line = Line("POST", "/v1/messages", 0.0)
+    line.received()
+    line.sent()
+    line.sent()
+    line.answered(200)
+
+    assert (0.25, 1.0) == (line.own_s, line.first_s)
+    assert "own_ms=250.0 first_ms=1000.0" in line.text()
+
+
 def test_the_log_keeps_one_older_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And is not larger than twice its limit."""
     monkeypatch.setattr(record, "LARGEST", 500)

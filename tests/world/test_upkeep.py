@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tenon.base import paths
-from tenon.store import db, pressure, spotted
+from tenon.store import db, growth, pressure, spotted
 from tenon.store.db import Store
 from tenon.world import upkeep
 from tests.digest.minds import Mind
@@ -21,7 +21,7 @@ def store() -> Iterator[Store]:
 
 
 def test_what_was_said_is_looked_through_and_measured(store: Store) -> None:
-    """A correction becomes a memory, and the pressure is known."""
+    """A correction becomes a memory, the pressure is known, and the day has its row."""
     mind = Mind(store)
     mind.say("We decided to keep all invoices in the vault of Graz for eleven years.")
     mind.say("Noted.", role="assistant")
@@ -30,6 +30,7 @@ def test_what_was_said_is_looked_through_and_measured(store: Store) -> None:
     assert ["code"] == [row[0] for row in store.rows("SELECT writer FROM memory")]
     assert not list(spotted.behind(store))
     assert 0 < pressure.noted(store) < 100
+    assert [(1, 2)] == [(day.memories, day.turns) for day in growth.since(store, 0)]
 
 
 @pytest.mark.parametrize("way", ["stopped", "busy", "missing", "off"])
