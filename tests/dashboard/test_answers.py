@@ -189,8 +189,9 @@ def test_what_is_not_there_is_not_found(visitor: Visitor, path: str) -> None:
 def test_another_prefix_is_not_ours() -> None:
     """Though it begins alike."""
     assert [] == split("/_dashboard")
-    with pytest.raises(Missing):
-        split("/_dashboards/default")
+    for path in ("/_dashboards/default", "/_dashboard2default", "/_dashb0ard/default"):
+        with pytest.raises(Missing):
+            split(path)
 
 
 def test_data_is_what_the_page_s_module_says(visitor: Visitor) -> None:

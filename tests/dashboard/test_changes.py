@@ -102,6 +102,13 @@ def test_what_is_forgotten_is_gone_and_stays_gone(store: Store, repository: int)
     assert (False, False) == (b"4711" in data, b"attic code" in data)
 
 
+def test_a_memory_whose_letters_are_damaged_can_be_forgotten(store: Store) -> None:
+    """Whatever a failing disk made of it."""
+    ref = written(store, "The cellar code is 4711")
+    store.execute("UPDATE memory SET reason = CAST(x'6162ff' AS TEXT) WHERE ref = ?", (ref,))
+    assert changes.change(store, {"action": "forget", "refs": [ref]}, NOW)["done"].startswith("Forgotten.")
+
+
 def test_forgetting_names_the_backups_that_may_still_hold_it(store: Store, tmp_path: Path) -> None:
     """By their names, so that nobody believes it gone from there."""
     ref = written(store, "The cellar code is 4711")

@@ -181,5 +181,6 @@ def test_the_daemon_gives_a_link_where_the_proxy_has_pages(monkeypatch: pytest.M
             threading.Event().wait(0.01)
         found = daemon.link(20.0)
         assert found.startswith(f"http://127.0.0.1:{pipe.port}/_dashboard/?token=")
-        monkeypatch.setattr("tenon.proxy.control._link", lambda proxy: (404, "no such address"))
-        assert "" == daemon.link(20.0)
+        for told in ((404, "no such address"), (200, {"link": "http://evil.example/_dashboard/"}), (200, {"link": 1}), (200, [])):
+            monkeypatch.setattr("tenon.proxy.control._link", lambda proxy, told=told: told)
+            assert "" == daemon.link(20.0)
