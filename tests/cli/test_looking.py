@@ -114,7 +114,9 @@ def test_agents_are_listed_with_what_they_hold(tenon: Tenon) -> None:
     assert ["broken", "default", "reviewer"] == sorted(found)
     assert (1, True, False) == (found["default"]["memories"], found["default"]["chosen"], found["reviewer"]["chosen"])
     assert found["broken"]["problem"]
-    assert "* default  1 memory, 0 turns, 0 sessions, " in tenon.ok("agents").out
+    rows = {line[3:].split()[0]: line.split() for line in tenon.ok("agents").out.splitlines()}
+    assert (["agent", "memories", "turns", "sessions", "size"], ["*", "default", "1", "0", "0"]) == (rows["agent"], rows["default"][:5])
+    assert "cannot be read" in " ".join(rows["broken"])
 
 
 def test_paths_follow_the_environment(tenon: Tenon) -> None:
@@ -181,7 +183,9 @@ def test_settings_say_where_they_come_from(tenon: Tenon) -> None:
     found = {record["name"]: (record["value"], record["origin"]) for record in tenon.ok("config", "--json").records}
 
     assert ((3, "TENON_INJECT_HITS"), (0.5, "TENON_RECALL_FLOOR"), (True, "default")) == (found["inject.hits"], found["recall.floor"], found["inject.prompt"])
-    assert "inject.prompt = on  (default)" in tenon.ok("config").out
+    rows = {line.split()[0]: line.split() for line in tenon.ok("config").out.splitlines()}
+    assert (["inject.prompt", "on", "default"], ["inject.hits", "3", "TENON_INJECT_HITS"]) == (rows["inject.prompt"], rows["inject.hits"])
+    assert "    most hits put in front of one prompt\n" in tenon.ok("config").out
     assert "inject.hits = 3  (TENON_INJECT_HITS)" in tenon.ok("config", "inject.hits").out
     assert "TENON_INJECT_HITS says otherwise" in tenon.ok("config", "inject.hits", "5").err
 

@@ -9,7 +9,7 @@ import sys
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
-from tenon.cli import context
+from tenon.cli import context, table
 from tenon.cli.main import reads
 from tenon.digest import projects
 from tenon.store import db, deleted, feeds, figures
@@ -28,6 +28,10 @@ tenon --agent reviewer write "Names are British"    begins the memory of another
 tenon code --agent reviewer                         so does a session with it
 tenon agents --delete reviewer                      deletes all it remembers for good, when its name is typed again
 """
+COLUMNS = [
+    table.Column(""), table.Column("agent", style="strong"), *(table.Column(head, right=True) for head in ("memories", "turns", "sessions", "size")),
+    table.Column("", folds=True, least=20, style="bad"),
+]  # fmt: skip
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,20 +50,25 @@ def run(options: argparse.Namespace, out: Out) -> int:
         delete(options.delete, out)
         return 0
     chosen = paths.agent_name(options.agent or settings.load().text("agent"))
-    listed = names()
-    for name in listed:
-        found = _described(name, chosen)
-        if out.json:
-            out.record(found)
-            continue
-        held = f"cannot be read: {found['problem']}" if found["problem"] else (
-            f"{context.counted(found['memories'], 'memory', 'memories')}, {context.counted(found['turns'], 'turn')}, "
-            f"{context.counted(found['sessions'], 'session')}, {context.size(found['bytes'])}"
-        )  # fmt: skip
-        out.line(f"{'*' if found['chosen'] else ' '} {out.styled('strong', name)}  {held}")
+    listed = [_described(name, chosen) for name in names()]
+    for found in listed if out.json else ():
+        out.record(found)
+    if listed and not out.json:
+        table.show(out, COLUMNS, [_row(found) for found in listed])
     if not listed:
         out.say("There is no agent yet: the first session, or `tenon write`, begins one.")
     return 0
+
+
+def _row(found: dict[str, Any]) -> list[table.Cell]:
+    counts = [f"{found[name]:,}" if name in found else "" for name in ("memories", "turns", "sessions")]
+    return [
+        "*" if found["chosen"] else "",
+        found["agent"],
+        *counts,
+        context.size(found["bytes"]),
+        f"cannot be read: {found['problem']}" if found["problem"] else "",
+    ]
 
 
 def known(agent: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tenon.cli import context
+from tenon.cli import context, table
 from tenon.cli.main import reads
 from tenon.store import places
 
@@ -41,22 +41,24 @@ def run(options: argparse.Namespace, out: Out) -> int:
         with context.writing(options, create=False) as here:
             if options.remove:
                 places.part(here.store, options.remove, here.now)
-                out.line(f"{options.remove} is itself again.")
+                out.told(f"{options.remove} is itself again.")
             else:
                 one, other = (os.path.abspath(end) if os.path.isdir(end) else end for end in options.pair)
                 with here.store.transaction():  # a wrong key leaves no trace of the other end
                     for folder in filter(os.path.isdir, (one, other)):
                         places.settle(here.store, folder, here.now)
                     places.join(here.store, one, other, here.now)
-                out.line(f"{one} is {other} from now on.")
+                out.told(f"{one} is {other} from now on.")
         return 0
     if not context.exists(options):
         out.say("No repository is known yet.")
         return 0
     with context.reading(options) as here:
-        for key, target, sessions, live in places.everything(here.store):
-            if out.json:
-                out.record({"repository": key, "alias_of": target, "sessions": sessions, "memories": live})
-            else:
-                out.line(f"{out.styled('strong', key)}  {live:,} memories, {sessions:,} sessions" + (f", is {target}" if target else ""))
+        found = places.everything(here.store)
+    for key, target, sessions, live in found if out.json else ():
+        out.record({"repository": key, "alias_of": target, "sessions": sessions, "memories": live})
+    if found and not out.json:
+        columns = [table.Column("repository", least=24, style="strong"), table.Column("memories", right=True), table.Column("sessions", right=True)]
+        rows = [[key, f"{live:,}", f"{sessions:,}", f"is {target}" if target else ""] for key, target, sessions, live in found]
+        table.show(out, [*columns, table.Column("", least=16)], rows)
     return 0

@@ -7,7 +7,7 @@ import os
 
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
-from tenon.cli import context
+from tenon.cli import context, table
 from tenon.cli.main import reads
 from tenon.world import agreed, base_url, daemon
 
@@ -64,9 +64,11 @@ def run(options: argparse.Namespace, out: Out) -> int:
         _theirs(options.name, value)
         _write({**_held(), options.name: value})
     found = settings.load()
-    for name, (default, meaning) in settings.KNOWN.items():
-        if (options.name or options.unset or name) == name:
-            _show(name, found, default, meaning, out)
+    asked = options.name or options.unset
+    for name in [asked] if asked else list(settings.KNOWN) if out.json else ():
+        _show(name, found, out)
+    if not asked and not out.json:
+        _table(found, out)
     if found.problem:
         out.say(f"Not as written: {found.problem}.")
     if (options.value or options.unset) and {options.name, options.unset} & AT_START and (daemon.running() is not None or os.path.exists(base_url.path())):
@@ -94,14 +96,27 @@ def _theirs(name: str, value: object) -> None:
         context.own_terminal(f"{name} says {'where your requests go' if name == 'upstream' else 'what may be spent'}")
 
 
-def _show(name: str, found: settings.Settings, default: object, meaning: str, out: Out) -> None:
+def _show(name: str, found: settings.Settings, out: Out) -> None:
     value, origin = found.values[name], found.origin[name]
+    default, meaning = settings.KNOWN[name]
     if out.json:
         out.record({"name": name, "value": value, "origin": origin, "default": default, "variable": settings.variable(name), "meaning": meaning})
         return
-    told = ("on" if value else "off") if isinstance(value, bool) else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    out.line(f"{out.styled('strong', name)} = {told}  ({origin})")
-    out.line(out.styled("faint", f"    {meaning}"))
+    out.told(f"{out.styled('strong', name)} = {_worded(value)}  ({origin})", 4)
+    out.told(out.styled("faint", f"    {meaning}"))
+
+
+def _table(found: settings.Settings, out: Out) -> None:
+    columns = [table.Column("setting", least=20, style="strong"), table.Column("value", folds=True, least=12), table.Column("from", folds=True, least=14)]
+    rows: list[list[table.Cell]] = []
+    for name in settings.KNOWN:
+        origin = found.origin[name]
+        rows.append([name, _worded(found.values[name]), origin if origin == "default" else ("good", origin)])
+    table.show(out, columns, rows, [meaning for _, meaning in settings.KNOWN.values()])
+
+
+def _worded(value: object) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _typed(name: str, given: list[str]) -> object:

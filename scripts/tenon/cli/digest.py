@@ -129,13 +129,13 @@ def _run(options: argparse.Namespace, out: Out) -> int:
     if out.json:
         out.record(fields)
     else:
-        out.line(
+        out.told(
             f"{report.applied} of {report.applied + report.failed} digests applied: {context.counted(report.written, 'memory', 'memories')} written, {report.closed} closed; "
             f"{context.counted(report.requests, 'request')}, {tokens:,} tokens. About {left:,} tokens still wait."
         )
         if report.applied:
             shown = ", ".join(map(str, report.numbers[:5])) + (", …" if len(report.numbers) > 5 else "")
-            out.line(f"`tenon digest show N` says what one did ({shown}), `tenon digest undo N` takes it back.")
+            out.told(f"`tenon digest show N` says what one did ({shown}), `tenon digest undo N` takes it back.")
         if report.why and not report.failed:
             out.say(f"Ended early: {report.why}.")
     return 1 if report.failed else 0
@@ -157,9 +157,9 @@ def _plan(options: argparse.Namespace, out: Out) -> int:
             if out.json:
                 out.record(told)
             else:
-                out.line(f"{told['repository']}: {context.counted(count, 'turn')}, about {size:,} tokens")
+                out.told(f"{told['repository']}: {context.counted(count, 'turn')}, about {size:,} tokens")
     if not out.json:
-        out.line(_told(waits, runner, model))
+        out.told(_told(waits, runner, model))
         beyond = f"; what is left is {max(0, cap - spent):,}, the rest waits (or --beyond-cap)" if _estimate(waits)[1] > cap - spent else ""
         out.say(
             f"In the last 24 hours {spent:,} of {cap:,} tokens were spent or reserved{beyond}. "
@@ -176,24 +176,24 @@ def _auto(options: argparse.Namespace, out: Out) -> int:
     if on:
         context.own_terminal("A background digest costs money")
     if chosen.flag("digest.auto") == on and not (options.runner or options.model):
-        out.line(f"The background digest is {'on' if on else 'off'} already.")
+        out.told(f"The background digest is {'on' if on else 'off'} already.")
         return _agree(out) if on else 0
     if on:
         runner, model = _asked(options, chosen)
         cap = int(chosen.number("digest.daily_tokens"))
         out.askable(options.yes)
-        out.line(
+        out.told(
             MEANS.format(
                 way=WAY[runner].format(model=model), high=pressure.HIGH, least=due.SMALLEST, where=WHERE[runner], cap=cap, plan=PLAN[runner],
                 dollars="" if runner == "ollama" else prices.about(model, cap),
             )
         )  # fmt: skip
         if not out.confirm("\nTurn it on?", options.yes):
-            out.line("Nothing was changed.")
+            out.told("Nothing was changed.")
             return 0
     given = {"digest.runner": options.runner, "digest.ollama_model" if options.runner == "ollama" else "digest.model": options.model}
     config.put({"digest.auto": on, **({name: value for name, value in given.items() if value} if on else {})})
-    out.line(f"The background digest is {'on' if on else 'off'}.")
+    out.told(f"The background digest is {'on' if on else 'off'}.")
     found = settings.load()
     if found.flag("digest.auto") != on:
         out.say(f"{found.origin['digest.auto']} says otherwise, and goes before settings.json.")
@@ -210,7 +210,7 @@ def _agree(out: Out) -> int:
     """0, with what the environment says of the way to the model on record as the user's own."""
     names = agreed.record(os.environ)
     if names:
-        out.line(f"It goes the way that this terminal is set to: {', '.join(names)}. Where a session has others of these, no digest runs.")
+        out.told(f"It goes the way that this terminal is set to: {', '.join(names)}. Where a session has others of these, no digest runs.")
     return 0
 
 
@@ -221,9 +221,9 @@ def _skip(options: argparse.Namespace, out: Out) -> int:
         turns = [exchanges.turn(here.store, ref) for ref in options.rest]
         number, count = session.passed_over(here.store, turns, here.now)
     if not count:
-        out.line("No turn of these waits for a digest.")
+        out.told("No turn of these waits for a digest.")
         return 0
-    out.line(f"{context.counted(count, 'turn')} passed over; what was said is still in the archive. `tenon digest undo {number} --again` has it wait again.")
+    out.told(f"{context.counted(count, 'turn')} passed over; what was said is still in the archive. `tenon digest undo {number} --again` has it wait again.")
     return 0
 
 

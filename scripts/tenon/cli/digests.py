@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tenon.cli import context
+from tenon.cli import context, table
 from tenon.digest import recounting, undoing
 from tenon.store import digests, places, pressure, spending
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tenon.cli.out import Out
     from tenon.store.db import Store
     from tenon.store.digests import Digest
+
+STYLES = {"failed": "bad", "undone": "faint", "running": "warn"}
 
 
 def run(options: argparse.Namespace, out: Out) -> int:
@@ -33,8 +35,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
         out.record({"undone": number, "lines": lines})
         return 0
     for line in lines:
-        out.line(line)
-    out.line(
+        out.told(line)
+    out.told(
         f"Digest {number} is undone."
         + ("" if options.again else f" What it read counts as dealt with; `tenon digest undo {number} --again` would have had it wait once more.")
     )
@@ -52,22 +54,36 @@ def _log(options: argparse.Namespace, out: Out) -> int:
         options.wrong("log takes --limit and no number; `tenon digest show N` shows one")
     with context.reading(options) as here:
         found = digests.newest(here.store, max(1, options.limit))
-        for one in found:
-            out.record(fields(here.store, one)) if out.json else out.line(line(here.store, one))
+        if out.json:
+            for one in found:
+                out.record(fields(here.store, one))
+        else:
+            _table(here.store, found, out)
     if not found and not out.json:
         out.say("No digest yet. `tenon digest` makes one now, `/memory-digest` in a session; `tenon digest auto on` has them made in the background.")
     return 0
 
 
-def line(store: Store, one: Digest) -> str:
-    """A digest in one line."""
-    told = recounting.counted(digests.counts(store, one.id)) or one.why or ("is at it" if one.state == "running" else "nothing to keep")
+def _table(store: Store, found: list[Digest], out: Out) -> None:
+    rows: list[list[table.Cell]] = []
+    for one in found:
+        by = f"{one.runner}{'/' + one.model if one.model else ''}"
+        where = places.key(store, one.repository) if one.repository is not None else "the agent"
+        cost = spending.of_digest(store, one.id).tokens
+        state = (STYLES.get(one.state, ""), one.state)
+        rows.append([str(one.id), context.date(one.at), state, one.phase, f"{one.turns:,}", f"{cost:,}" if cost else "", by, where])
+    columns = [
+        table.Column("", right=True), table.Column("when", least=16), table.Column("state"), table.Column("phase", least=10), table.Column("turns", right=True),
+        table.Column("tokens", right=True), table.Column("by"), table.Column("where"),
+    ]  # fmt: skip
+    table.show(out, columns, rows, [did(store, one) for one in found])
+
+
+def did(store: Store, one: Digest) -> str:
+    """What a digest did, counted, or why it did nothing."""
     if one.state == "failed":
-        told = one.why
-    cost = spending.of_digest(store, one.id)
-    spent = f" · {cost.tokens:,} tokens" if cost.tokens else ""
-    where = places.key(store, one.repository) if one.repository is not None else "the agent"
-    return f"{one.id:>4}  {context.date(one.at)}  {one.state:8} {one.phase:13} {context.counted(one.turns, 'turn'):>9} · {where} · {one.runner}{'/' + one.model if one.model else ''}{spent}\n      {told}"
+        return one.why
+    return recounting.counted(digests.counts(store, one.id)) or one.why or ("is at it" if one.state == "running" else "nothing to keep")
 
 
 def fields(store: Store, one: Digest) -> dict[str, Any]:
@@ -86,9 +102,9 @@ def _show(store: Store, one: Digest, out: Out) -> None:
     if out.json:
         out.record({**fields(store, one), "did": [{"deed": step.deed, "said": recounting.said(store, step)} for step in steps]})
         return
-    out.line(line(store, one))
+    _table(store, [one], out)
     for step in steps:
         told = recounting.said(store, step)
         if told:
             sign = recounting.SIGNS.get(step.deed, "·")
-            out.line(f"  {out.styled({'+': 'good', '-': 'bad', '!': 'warn'}.get(sign, 'strong'), sign)} {told}")
+            out.told(f"  {out.styled({'+': 'good', '-': 'bad', '!': 'warn'}.get(sign, 'strong'), sign)} {told}")

@@ -80,7 +80,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
     failed = sum(check.state == "fail" for check in checks)
     warned = sum(check.state == "warn" for check in checks)
     if not out.json:
-        out.line(f"{len(checks)} checks: {failed} failed, {warned} to look at" if failed or warned else f"{len(checks)} checks, all well")
+        out.told(f"{len(checks)} checks: {failed} failed, {warned} to look at" if failed or warned else f"{len(checks)} checks, all well")
     return 1 if failed else 0
 
 
@@ -90,9 +90,9 @@ def show(check: Check, out: Out) -> None:
         out.record({"check": check.name, "state": check.state, "said": check.said, "mend": check.mend})
         return
     state = out.styled(STYLE[check.state], f"{check.state:5}")
-    out.line(f"{state}{check.name + ':':15}{check.said}")
+    out.told(f"{state}{check.name + ':':15}{check.said}", 20)
     if check.mend:
-        out.line(f"{'':5}{'':15}mend: {check.mend}")
+        out.told(f"{'':20}mend: {check.mend}")
 
 
 def report(found: Facts) -> list[Check]:

@@ -84,7 +84,7 @@ def _forget(here: Context, refs: Sequence[str], reason: str, texts: Sequence[str
     if any(text.lower() in str(fault).lower() for text in texts for fault in faults.recent(10_000)):
         faults.clear()
     if not out.json:
-        out.line("Forgotten. It is gone from memories, index and summaries, and will not be written again.")
+        out.told("Forgotten. It is gone from memories, index and summaries, and will not be written again.")
         if not _still(here, texts, out) and any(ref.startswith("t") for ref in refs):
             out.say("Claude Code's own transcript of that session still has it, until Claude Code cleans it up or you delete it.")
         for path in backup.known(here.store):
@@ -121,14 +121,14 @@ def _still(here: Context, texts: Sequence[str], out: Out) -> bool:
 
 def show(lines: Sequence[str], dry_run: bool, out: Out) -> None:
     """Prints what goes, each line once and how often."""
-    out.line("This would be forgotten:" if dry_run else "This will be forgotten:")
+    out.told("This would be forgotten:" if dry_run else "This will be forgotten:")
     counts: dict[str, int] = {}
     for line in lines:
         counts[line] = counts.get(line, 0) + 1
     for line in list(counts)[:SHOWN]:
-        out.line("  " + line + (f" ({counts[line]:,} times)" if counts[line] > 1 else ""))
+        out.told("  " + line + (f" ({counts[line]:,} times)" if counts[line] > 1 else ""))
     if len(counts) > SHOWN:
-        out.line(f"  and {len(counts) - SHOWN:,} more")
+        out.told(f"  and {len(counts) - SHOWN:,} more")
 
 
 def _record(lines: Sequence[str], done: bool, out: Out) -> None:

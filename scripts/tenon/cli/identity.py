@@ -72,7 +72,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
     with context.writing(options, create=options.what == "add") as here:
         if options.what == "clear":
             return _clear(here, options.yes, out)
-        out.line(_changed(here, options))
+        out.told(_changed(here, options))
     return 0
 
 
@@ -102,7 +102,7 @@ def _clear(here: Context, yes: bool, out: Out) -> int:
     if not out.confirm(f"Let go of {context.counted(count, 'statement')} for good?", yes):
         out.say("Nothing was cleared.")
         return 1
-    out.line(
+    out.told(
         f"{context.counted(identity.clear(here.store, here.now), 'statement')} let go of. No digest writes them again; `tenon identity history` shows them."
     )
     return 0
@@ -131,21 +131,21 @@ def _show(store: Store, out: Out) -> None:
             out.record(_fields(memory, revised, came, memory.id in shown, frozen))
             continue
         marks = [memory.kind, f"since {context.date(memory.created)}", *([f"revised {_times(revised)}"] if revised else []), WRITERS[memory.writer]]
-        out.line(
+        out.told(
             f"{out.styled('strong', memory.ref)}  {' · '.join(marks)}" + ("" if memory.id in shown else out.styled("warn", " · no room for it in a session"))
         )
-        out.line("    " + memory.text.replace("\n", "\n    "))
+        out.told("    " + memory.text.replace("\n", "\n    "))
         for line in _lines(store, came):
-            out.line(out.styled("faint", "    " + line))
+            out.told(out.styled("faint", "    " + line))
     if out.json:
         return
     if not statements:
         out.say("No statement is held. A reflection (`tenon digest`) finds some once there are memories; `tenon identity add TEXT` says one yourself.")
     else:
         size = sum(len(memory.text) for memory in statements)
-        out.line(f"{context.counted(len(statements), 'statement')} of at most {identity.MOST}, {size:,} characters of at most {identity.BUDGET:,}.")
+        out.told(f"{context.counted(len(statements), 'statement')} of at most {identity.MOST}, {size:,} characters of at most {identity.BUDGET:,}.")
     if frozen:
-        out.line("Frozen: no digest changes them; `tenon identity thaw` ends that.")
+        out.told("Frozen: no digest changes them; `tenon identity thaw` ends that.")
 
 
 def _history(store: Store, out: Out) -> None:
@@ -154,9 +154,9 @@ def _history(store: Store, out: Out) -> None:
         if out.json:
             out.record({**event, "at": context.iso(event["at"])})
             continue
-        out.line(f"{out.styled('strong', context.date(event['at']))}  {event['id']}  {event['what']}" + (f": {event['why']}" if event["why"] else ""))
+        out.told(f"{out.styled('strong', context.date(event['at']))}  {event['id']}  {event['what']}" + (f": {event['why']}" if event["why"] else ""))
         if event["what"] != "closed":
-            out.line("    " + event["text"].replace("\n", "\n    "))
+            out.told("    " + event["text"].replace("\n", "\n    "))
     if not events:
         out.say("No statement was ever held.")
 

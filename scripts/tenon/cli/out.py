@@ -98,6 +98,9 @@ class Out:
             return [text]
         from tenon.cli.table import folded
 
+        if hang < 0 and self._mark and text.startswith(self._mark):
+            bare = text.partition("m")[2]
+            hang = len(bare) - len(bare.lstrip(" "))
         return folded(text, columns, hang, measure=self._seen)
 
     def _seen(self, text: str) -> int:

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
         out.record(found.fields())
         return 0
     for label, text in standing.lines(found, time.time()):
-        out.line(f"{label + ':' if label else '':15}{text}")
+        out.told(f"{label + ':' if label else '':15}{text}", 15)
     for name, state, said, way in standing.findings(found):
         if state != "ok":
             out.say(f"{name}: {said}. Mend: {way}")
@@ -79,14 +79,14 @@ def _on(here: Machine, options: argparse.Namespace, out: Out) -> int:
         state = _started(port, address)
         guard.write()
         base_url.through()
-        out.line(f"The proxy is on already, at {state.url}.")
+        out.told(f"The proxy is on already, at {state.url}.")
         return 0
     out.askable(options.yes)
     if not _running_for(port, address) and daemon.is_taken(port):
         raise daemon.taken(port)
-    out.line(_means(here, port, address, company=bool(spared.wanted(chosen, os.environ))))
+    out.told(_means(here, port, address, company=bool(spared.wanted(chosen, os.environ))))
     if not out.confirm("\nTurn it on?", options.yes):
-        out.line("Nothing was changed.")
+        out.told("Nothing was changed.")
         return 0
     state = _started(port, address)
     _prove(state)
@@ -96,7 +96,7 @@ def _on(here: Machine, options: argparse.Namespace, out: Out) -> int:
         if not standing.is_for(state, address):
             state = _started(port, address)
     base_url.on(here, kept, state.url, address, spared.wanted(claude_settings.read(here.settings), os.environ))
-    out.line(
+    out.told(
         f"\nOn. New sessions of Claude Code talk to {state.url}. One that runs does so too from its next request, and goes on without past sessions. "
         "Off again: tenon proxy off"
     )
@@ -107,15 +107,15 @@ def _off(here: Machine, out: Out) -> int:
     kept = record.load(here.tenon_home)
     if not os.path.exists(base_url.path()) and not any(base_url.is_ours(edit) for edit in kept.edits):
         for line in base_url.swept(here):
-            out.line(line)
-        out.line("The proxy is not on.")
+            out.told(line)
+        out.told("The proxy is not on.")
         return 0
     now = daemon.running()
     for line in base_url.off(here, kept):
-        out.line(line)
-    out.line(f"Off: new sessions talk to {_without(here, now)}.")
+        out.told(line)
+    out.told(f"Off: new sessions talk to {_without(here, now)}.")
     if now is not None:
-        out.line("Sessions that run keep the address until they end, so the proxy goes on running; `tenon stop` ends it when they have.")
+        out.told("Sessions that run keep the address until they end, so the proxy goes on running; `tenon stop` ends it when they have.")
     return 0
 
 

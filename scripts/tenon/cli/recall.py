@@ -83,9 +83,9 @@ def run(options: argparse.Namespace, out: Out) -> int:
         for hit in found.hits:
             _hit(here, hit, out, options.explain)
         if options.explain and found.misses and not out.json:
-            out.line(out.styled("faint", "Not shown, as others were better:"))
+            out.told(out.styled("faint", "Not shown, as others were better:"))
             for hit in found.misses[:MISSES]:
-                out.line(out.styled("faint", f"  {hit.candidate.ref}  {hit.score:.2f} ({hit.parts.line()})  {cut(hit.candidate.text, 80)}"))
+                out.told(out.styled("faint", f"  {hit.candidate.ref}  {hit.score:.2f} ({hit.parts.line()})  {cut(hit.candidate.text, 80)}"))
         if not found.hits:
             searched = options.archive or deeper
             where = "" if options.everywhere else " --everywhere looks in all repositories."
@@ -122,17 +122,17 @@ def _hit(here: Context, hit: Hit, out: Out, explain: bool) -> None:
         out.record(told)
         return
     head = f"{out.styled('strong', found.ref)}  {found.tier} · {found.kind.replace('_', ' ')} · {injection.day(found.fresh_at)}"
-    out.line(head + (f" · from {found.source}" if found.source in ("outside", "tool") else ""))
+    out.told(head + (f" · from {found.source}" if found.source in ("outside", "tool") else ""))
     if found.tier == "archive":
         said = injection.excerpt(found.text, hit.words, 400)
         told_first, told_second = (("user", said), ("assistant", other)) if found.kind == "prompt" else (("user", other), ("assistant", said))
         for who, text in (told_first, told_second):
             if text:
-                out.line(f"    {who}: {cut(text, 400)}")
+                out.told(f"    {who}: {cut(text, 400)}", 6)
     else:
-        out.line("    " + found.text.replace("\n", "\n    "))
+        out.told("    " + found.text.replace("\n", "\n    "))
     if explain:
-        out.line(out.styled("faint", f"    score {hit.score:.2f}: {hit.parts.line()}; shared words: {', '.join(hit.words) or 'none'}"))
+        out.told(out.styled("faint", f"    score {hit.score:.2f}: {hit.parts.line()}; shared words: {', '.join(hit.words) or 'none'}"))
 
 
 def _memory(here: Context, ref: str, out: Out) -> None:
@@ -144,8 +144,8 @@ def _memory(here: Context, ref: str, out: Out) -> None:
         out.record(_fields(here, found, successor, history, turns))
         return
     strength = found.strength_at(here.now, here.per_day[found.tier])
-    out.line(f"{out.styled('strong', found.ref)}  {found.tier} · {found.kind.replace('_', ' ')} · {standing(found, successor)}")
-    out.line("    " + found.text.replace("\n", "\n    "))
+    out.told(f"{out.styled('strong', found.ref)}  {found.tier} · {found.kind.replace('_', ' ')} · {standing(found, successor)}")
+    out.told("    " + found.text.replace("\n", "\n    "))
     for label, value in (
         ("reason", found.reason),
         ("holds in", places.key(here.store, found.repository) or "every repository of this agent"),
@@ -157,9 +157,9 @@ def _memory(here: Context, ref: str, out: Out) -> None:
         ("last proved", context.date(found.reinforced)),
     ):
         if value:
-            out.line(f"    {label + ':':13}{value}")
+            out.told(f"    {label + ':':13}{value}", 17)
     for earlier in history:
-        out.line(
+        out.told(
             out.styled(
                 "faint",
                 f"    revision {earlier['revision']}, until {context.date(float(str(earlier['at'])))} ({earlier['replaced_because']}): {earlier['text']}",
@@ -190,7 +190,7 @@ def _exchange(here: Context, ref: str, out: Out) -> None:
     rows = exchanges.exchange(here.store, ref)
     if not out.json:
         session = exchanges.session_of(here.store, rows[0].session)
-        out.line(out.styled("faint", f"session {session.name} in {session.folder}" + (f" on {session.branch}" if session.branch else "")))
+        out.told(out.styled("faint", f"session {session.name} in {session.folder}" + (f" on {session.branch}" if session.branch else "")))
     for turn in rows:
         _turn(turn, out)
 
@@ -203,5 +203,5 @@ def _turn(turn: Turn, out: Out) -> None:
     if turn.forgotten is not None:
         text = "(forgotten)"
     if text:
-        out.line(f"{out.styled('strong', turn.ref)}  {turn.role} · {turn.kind} · {context.date(turn.at)}")
-        out.line("    " + text.replace("\n", "\n    "))
+        out.told(f"{out.styled('strong', turn.ref)}  {turn.role} · {turn.kind} · {context.date(turn.at)}")
+        out.told("    " + text.replace("\n", "\n    "))

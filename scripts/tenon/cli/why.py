@@ -61,7 +61,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
             found = [entry for entry in journal.entries(here.store, options.session, WHOLE) if any(hit[0] == options.ref for hit in entry.hits)][: options.n]
             if not out.json:
                 for line in explained(here, options.ref, options.cue):
-                    out.line(line)
+                    out.told(line)
         for entry in found:
             _entry(here.store, entry, options.ref, out)
         if not found:
@@ -116,14 +116,14 @@ def _entry(store: Store, entry: Entry, ref: str, out: Out) -> None:
         entry.about,
         f"session {entry.session}" if entry.session else "",
     ]
-    out.line(f"{out.styled('strong', context.date(entry.at))}  {EVENTS.get(entry.event, entry.event)}: {', '.join(filter(None, told_of))}")
+    out.told(f"{out.styled('strong', context.date(entry.at))}  {EVENTS.get(entry.event, entry.event)}: {', '.join(filter(None, told_of))}")
     for found, score, parts in hits:
         if not ref:
-            out.line(f"    {found}  {cut(_text(store, found), 100)}")
+            out.told(f"    {found}  {cut(_text(store, found), 100)}", 6 + len(found))
         if score:
-            out.line(out.styled("faint", f"    {' ' * len(found)}  score {score}: {parts}"))
+            out.told(out.styled("faint", f"    {' ' * len(found)}  score {score}: {parts}"))
     for miss in skipped:
-        out.line(out.styled("faint", f"    {miss.ref}  left out, {journal.WHY.get(miss.why, '')}: {cut(_text(store, miss.ref), 80)}"))
+        out.told(out.styled("faint", f"    {miss.ref}  left out, {journal.WHY.get(miss.why, '')}: {cut(_text(store, miss.ref), 80)}"))
 
 
 def _text(store: Store, ref: str) -> str:
