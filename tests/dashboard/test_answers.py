@@ -412,3 +412,11 @@ def test_reading_goes_on_while_somebody_writes(visitor: Visitor) -> None:
     with db.open_store(paths.store_path("default")) as store, store.transaction():
         memories.write(store, repository=None, tier="long", kind="fact", text="Not yet", reason="r", now=1.0)
         assert 200 == visitor.data("default/sample.json")[0]
+
+
+@pytest.mark.parametrize("page", ["memories", "identity", "history", "digests", "selector", "health"])
+def test_each_page_has_its_data_and_knows_its_parameters(visitor: Visitor, page: str) -> None:
+    """One that it does not know is wrong; a thing that it does not have is missing."""
+    assert 200 == visitor.data(f"default/{page}.json")[0]
+    assert 400 == visitor.data(f"default/{page}.json?nothing=1")[0]
+    assert 404 == visitor.data(f"default/{page}/nothing.json")[0]
