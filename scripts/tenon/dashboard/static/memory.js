@@ -1,6 +1,6 @@
 // One memory: what it says, whether it comes up, where it came from, what stands around it, when it was shown, what became of it.
 
-import { announce, asked, bar, button, counted, el, empty, facts, folded, link, number, quote, section, table, tag, when } from "./kit.js";
+import { announce, asked, bar, button, counted, el, facts, folded, link, number, quote, section, table, tag, when } from "./kit.js";
 import { drawn } from "./graph.js";
 import { SOURCES, WRITERS, item, place, plain, strength } from "./remembered.js";
 
@@ -88,13 +88,17 @@ function figures(memory, page) {
   ]);
 }
 
+function none(sentence) {
+  return el("p", { class: "faint" }, sentence);
+}
+
 function listed(memories, page, extra = () => null) {
   return el("ul", { class: "plain memories" }, memories.map((memory) => el("li", {}, item(memory, page), extra(memory))));
 }
 
 function from(lineage, page) {
   const title = "Where it came from";
-  if (!lineage.length) return section(title, empty("No exchange is noted for it: it was written by hand, or before that was kept."));
+  if (!lineage.length) return section(title, none("No exchange is noted for it: it was written by hand, or before that was kept."));
   const [first, ...rest] = lineage.map((origin) => exchange(origin, page));
   return section(title, first, rest.length > 0 && folded(counted(rest.length, "further exchange"), rest));
 }
@@ -111,7 +115,7 @@ function exchange({ session, turns }, page) {
 function around(data, page) {
   const { nodes, links, full } = data.around;
   const title = "Around it";
-  if (nodes.length < 2 && !data.edges.length) return section(title, empty("No other memory is linked to it, and none has come up together with it so far."));
+  if (nodes.length < 2 && !data.edges.length) return section(title, none("No other memory is linked to it, and none has come up together with it so far."));
   const waiting = data.edges.filter((edge) => edge.status === "proposed"), decided = data.edges.filter((edge) => edge.status !== "proposed");
   return section(title,
     nodes.length > 1 && drawn({ nodes, links }, page), full && el("p", { class: "faint" }, "Only the nearest memories are drawn."),
@@ -153,7 +157,7 @@ function shown(times, page) {
     { title: "Words in common", cell: (time) => time.words.join(", ") || "–" },
     { title: "Score", kind: "wide", cell: (time) => (time.score === null ? "–" : [time.score.toFixed(2), bar(Object.entries(time.shares).map(([name, value]) => ({ name, value, style: PARTS[name] || "p8", said: value.toFixed(2) })))]) },
   ];
-  return section(title, hits.length ? table(title, columns, hits.slice(0, FEW)) : empty("Not in the last thirty days, as far as the journal goes back."),
+  return section(title, hits.length ? table(title, columns, hits.slice(0, FEW)) : none("Not in the last thirty days, as far as the journal goes back."),
     hits.length > FEW && folded(counted(hits.length - FEW, "earlier time"), () => table("Earlier", columns, hits.slice(FEW))),
     missed.length > 0 && folded(`Nearly shown ${counted(missed.length, "time")}, and left out`, () => table("Left out", columns, missed)));
 }
