@@ -235,10 +235,9 @@ def _forget(here: Place, given: dict[str, Any]) -> dict[str, Any]:
             "would_forget": lines,
             "note": "Nothing is forgotten yet. Show this to the user (`/memory-forget ID` shows them the words); call again with confirm true once they agree.",
         }
-    from tenon.digest import summary
+    from tenon.digest import forgetting
 
-    for name in forget.forget(here.store, given["ids"], given.get("reason", "the user's wish"), here.now):
-        summary.write(here.store, name, "", here.now)
+    forgetting.forget(here.store, given["ids"], given.get("reason", "the user's wish"), here.now)
     return {"forgotten": lines}
 
 

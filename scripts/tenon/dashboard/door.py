@@ -31,7 +31,7 @@ AHEAD = ("sec-purpose", "purpose", "x-purpose", "x-moz")  # how browsers say tha
 
 CLOSED = "Tenon's dashboard is open to whoever holds its link. `tenon dashboard` in a terminal opens it."
 USED = "This link was used already, or is too old: each one opens the dashboard once, within five minutes. `tenon dashboard` gives a new one."
-NOT_HERE = "Tenon's dashboard is at http://127.0.0.1 with its port, and at no other name."
+NOT_HERE = "Tenon's dashboard is at http://127.0.0.1 with its port, and at no other name; a tunnel to it has the same port at both ends."
 NOT_YOURS = "Tenon's dashboard does not answer other pages. Type its address, or follow the link of `tenon dashboard`."
 
 POLICY = (
