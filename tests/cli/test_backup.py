@@ -90,6 +90,26 @@ def test_a_backup_is_put_back_and_the_present_one_kept(tenon: Tenon) -> None:
     assert (True, True) == (path in said, told["kept"] in said)
 
 
+def test_what_was_forgotten_since_is_forgotten_again(tenon: Tenon) -> None:
+    """A memory, a turn, and whatever has a text that the user named; and it cannot be written again."""
+    ref = tenon.written("the lantern is green")
+    tenon.written("the parrot is called Ottilie")
+    talk = tenon.talk("s1")
+    talk.prompt("where is the harbour?")
+    talk.reply("Ottilie knows")
+    tenon.ok("import")
+    path = tenon.ok("backup", "--json").records[0]["file"]
+    tenon.ok("forget", ref, "t1", "--yes")
+    tenon.ok("forget", "--text", "-", "--yes", given="Ottilie")
+
+    told = tenon.ok("backup", "--restore", path, "--yes", "--json").records[0]
+
+    assert 4 == told["forgotten"]
+    data = store_path(tenon).read_bytes()
+    assert [False] * 3 == [word in data for word in (b"green", b"harbour", b"Ottilie")]
+    assert 1 == tenon("write", "the lantern is green").code
+
+
 def test_nothing_is_put_back_over_a_store_that_is_in_use(tenon: Tenon) -> None:
     """Nor by somebody who said no, nor in a model's shell; the store is as it was."""
     tenon.written("the lantern is green")

@@ -9,7 +9,7 @@ from tenon.base import paths
 from tenon.base.errors import TenonError
 from tenon.cli import context, progress
 from tenon.cli.main import count, reads
-from tenon.store import backup, db
+from tenon.store import backup, db, letting_go
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 HELP = (
     "Makes a copy of all that the agent remembers, while sessions go on, and checks it: in the agent's folder, or where PATH says. The file is yours alone "
-    "and is named after agent and time. --restore puts one back and keeps the present store beside it. A backup still holds what is forgotten after it was "
-    "made: `tenon forget` does not reach into it, so delete the backups that must not have it any more."
+    "and is named after agent and time. --restore puts one back, without what was forgotten since, and keeps the present store beside it. A backup still holds "
+    "what is forgotten after it was made: `tenon forget` does not reach into it and names it, so delete the backups that must not have it any more."
 )
 EXAMPLES = """
 tenon backup                             into the agent's folder
@@ -120,15 +120,23 @@ def _restore(options: argparse.Namespace, agent: str, out: Out) -> int:
     memories, turns, sessions = backup.inspected(source)
     told = _counts(memories, turns, sessions)
     out.say(f"{source} holds {told}. It would take the place of {path}; what is there now is kept beside it.")
-    out.say("What was forgotten after it was made is in it, and has to be forgotten again.")
+    out.say("What was forgotten since it was made is forgotten again.")
     if not out.confirm(f"Put it back for agent {agent}?", options.yes):
         out.say("Nothing was changed.")
         return 1
     aside = backup.restore(path, source, time.time())
+    with db.open_store(path, create=False) as store:
+        gone = letting_go.again(store, aside, time.time()) if aside else 0
     if out.json:
-        out.record({"restored": source, "store": path, "kept": aside, "memories": memories, "turns": turns, "sessions": sessions})
+        out.record({"restored": source, "store": path, "kept": aside, "memories": memories, "turns": turns, "sessions": sessions, "forgotten": gone})
         return 0
     out.line(f"Put back {told} for agent {agent}.")
+    if gone:
+        out.line(
+            f"{context.counted(gone, 'memory or turn', 'memories and turns')} of it that had been forgotten since {'is' if gone == 1 else 'are'} gone again."
+        )
+    if gone is None:
+        out.say("What was forgotten since cannot be told from the store that was there: forget it again.")
     if aside:
         out.line(f"What was there before is {aside}; delete it when you do not need it.")
     return 0
