@@ -9,7 +9,7 @@ from io import StringIO
 
 import pytest
 
-from tenon.cli import progress
+from tenon.cli import facts, progress
 from tenon.cli.out import Out
 from tests.cli.conftest import DOOR, PYTHON, Tenon
 from tests.cli.test_importing import line as transcript_line
@@ -119,3 +119,17 @@ def test_an_interrupt_leaves_a_clean_line(tenon: Tenon) -> None:
     before, _, after = told.decode().rpartition(" " * 75 + "\r")
     assert "reading transcripts  [" in before
     assert after.replace("\r\n", " ").startswith("Stopped; what was read so far is kept.")
+
+
+def test_a_deep_check_says_how_far_it_is(tenon: Tenon) -> None:
+    """Of each turn, and of how many in all."""
+    talk = tenon.talk()
+    for number in range(5):
+        talk.prompt(f"question {number}")
+    tenon.ok("import")
+    told: list[tuple[int, int]] = []
+
+    store = str(tenon.home / ".tenon" / "agents" / "default" / "tenon.db")
+    facts.store_facts(store, str(tenon.project), 0.0, deep=True, on_turn=lambda done, total: told.append((done, total)))
+
+    assert [(number, 5) for number in range(1, 6)] == told

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
-from tenon.cli import context, embed, facts, meter, standing
+from tenon.cli import context, embed, facts, meter, progress, standing
 from tenon.cli.main import reads
 from tenon.store import db, forget, rescue
 from tenon.world import leavings, machine, modes, python
@@ -65,7 +65,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
     agent = context.agent(options)
 
     def look() -> Facts:
-        return facts.gather(here, agent, os.getcwd(), time.time(), python.probe, deep=options.deep)
+        with progress.shown(out, "checking turns") as tick:
+            return facts.gather(here, agent, os.getcwd(), time.time(), python.probe, deep=options.deep, on_turn=tick.at)
 
     if options.clear_faults:
         noted = len(faults.recent(10_000))

@@ -21,6 +21,7 @@ from tenon.world import base_url, claude_settings, interpreter, launcher, leavin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from tenon.store.db import Store
@@ -142,11 +143,13 @@ class Facts:
     interpreter: list[interpreter.Finding] = field(default_factory=list)
 
 
-def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, deep: bool = False) -> Facts:
-    """The facts of this machine, for an agent and a folder. With `deep` the whole chain is checked."""
+def gather(
+    here: Machine, agent: str, folder: str, now: float, probe: Probe, *, deep: bool = False, on_turn: Callable[[int, int], object] | None = None
+) -> Facts:
+    """The facts of this machine, for an agent and a folder. With `deep` the whole chain is checked; `on_turn` is told how far that is."""
     library = health.library()
     chosen, problem = _claude_settings(here)
-    stored = store_facts(paths.store_path(agent), folder, now, deep=deep)
+    stored = store_facts(paths.store_path(agent), folder, now, deep=deep, on_turn=on_turn)
     settled = settings.load()
     return Facts(
         now=now,
@@ -177,7 +180,7 @@ def gather(here: Machine, agent: str, folder: str, now: float, probe: Probe, *, 
     )
 
 
-def store_facts(path: str, folder: str, now: float, *, deep: bool) -> Stored:
+def store_facts(path: str, folder: str, now: float, *, deep: bool, on_turn: Callable[[int, int], object] | None = None) -> Stored:
     """What can be said of the store at the path."""
     found = Stored(path)
     try:
@@ -194,7 +197,7 @@ def store_facts(path: str, folder: str, now: float, *, deep: bool) -> Stored:
             store.within(CHECK_S)
             store.leniently()
             found.schema = migrate.NEWEST
-            _read(store, found, deep=deep)
+            _read(store, found, on_turn, deep=deep)
     except TenonError as error:
         found.problem = str(error)
         return found
@@ -219,7 +222,7 @@ def recent_faults(now: float) -> list[Faults]:
     return sorted(found.values(), key=lambda kind: -kind.newest)
 
 
-def _read(store: Store, found: Stored, *, deep: bool) -> None:
+def _read(store: Store, found: Stored, on_turn: Callable[[int, int], object] | None, *, deep: bool) -> None:
     found.damaged = health.damaged_pages(store)
     if found.damaged and "interrupted" in found.damaged[0]:
         found.damaged, found.unfinished = [], "the check of the pages"
@@ -227,7 +230,7 @@ def _read(store: Store, found: Stored, *, deep: bool) -> None:
         return
     found.seen = figures.latest(store)
     found.left_out = feeds.left_out(store)
-    chain = health.check_chain(store, None if deep else SAMPLE, SAMPLE_S)
+    chain = health.check_chain(store, None if deep else SAMPLE, SAMPLE_S, on_turn)
     found.chain_checked, found.chain_wrong, found.chain_unlinked = chain.checked, sorted(chain.wrong), len(chain.unlinked)
     if chain.wrong:
         kept = {projects.session_of(path): path for path in reversed(health.transcripts(store)) if not projects.thread_of(path) and os.path.exists(path)}

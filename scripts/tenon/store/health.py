@@ -10,7 +10,7 @@ from tenon.store.archive import chain_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from tenon.store.db import Store
@@ -146,17 +146,22 @@ def _without_vector(store: Store) -> list[bool]:
         return []
 
 
-def check_chain(store: Store, most: int | None, within_s: float) -> Chain:
+def check_chain(store: Store, most: int | None, within_s: float, on_turn: Callable[[int, int], object] | None = None) -> Chain:
     """The check of about so many turns, the newest first and no longer than that; None checks every turn.
+
+    `on_turn` is told after each of how many, and of about how many in all.
 
     A turn whose parent or session is gone (a rescued store may have lost it) cannot be judged and is no changed one.
     """
     end = time.monotonic() + within_s
     newest = int(store.value(NEWEST_TURN))
     found = Chain()
+    total = newest if most is None else min(most, newest)
     which = (0, 1) if most is None else (newest - most // 2, max(1, 2 * newest // most))
     for row in store.each(SOME_TURNS, which):
         _judge(row, found)
+        if on_turn is not None:
+            on_turn(found.checked, total)
         if most is not None and time.monotonic() > end:
             break
     return found
