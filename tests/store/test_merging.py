@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenon.base.errors import TenonError
+from tenon.recall import briefing
 from tenon.store import archive, edges, exporting, forget, health, identity, memories, merging, places, repairing, summaries
 from tenon.store.db import Store
 from tests.store import lived
@@ -278,6 +279,13 @@ def test_every_field_of_every_record_may_be_anything(store: Store, repository: i
         assert [] == repairing.astray(target)
         assert {} == health.damaged_indexes(target)
         assert [] == checked(target)[1]
+        for number, key in target.rows("SELECT id, key FROM repository"):
+            briefing.sections(target, number, session="s", now=9e5, per_day={"short": 0.97, "long": 0.99})
+            assert key
+        assert identity.history(target) is not None
+    for at in (1e12, -5.0, float("nan")):
+        spoilt = [{**record, name: at} for record in data[1:-1] for name in ("created", "at", "seen", "updated", "started") if name in record]
+        assert len(spoilt) == lived.brought(target, printed([data[0], *spoilt]), tmp_path).bad
 
 
 def test_what_is_no_export_or_a_newer_one_is_refused(store: Store, tmp_path: Path) -> None:

@@ -28,6 +28,11 @@ THINGS = (
     ("memory", "memory", "memories"), ("edge", "link", "links"), ("association", "association", "associations"), ("task", "task", "tasks"),
     ("handoff", "handoff", "handoffs"), ("session", "session", "sessions"), ("turn", "turn", "turns"), ("forgotten", "forgotten thing", "forgotten things"),
 )  # fmt: skip
+LEFT_OUT = {
+    "forgotten": "Forgotten here, and not taken", "refused": "Not as it was written, or following what is not, and not taken",
+    "excluded": "Of a folder that archive.exclude names, and not taken", "frozen": "Of an identity that is frozen here, and not taken",
+    "apart": "Between things that are not both here, and not taken",
+}  # fmt: skip
 STOPPED = "Stopped; what was brought along so far is kept. The same command goes on from here, and keeps nothing twice."
 
 
@@ -107,17 +112,13 @@ def _told(report: Report, path: str, out: Out, *, dry_run: bool) -> None:
     known = sum(counts.get("known", 0) for counts in report.counts.values())
     if known:
         out.line(f"{known:,} of its lines {'are' if known > 1 else 'is'} here already.")
-    for outcome, said in (
-        ("forgotten", "was forgotten here, and stays so"), ("refused", "did not fit the chain of their session, and were not taken"),
-        ("excluded", "is of a folder that archive.exclude names"), ("frozen", "is of an identity that is frozen here"),
-        ("apart", "belongs to something that is not here"),
-    ):  # fmt: skip
+    for outcome, said in LEFT_OUT.items():
         for thing, one, many in THINGS:
             count = report.count(thing, outcome)
             if count and thing == "forgotten":
                 out.say("What the other store has forgotten is known by hashes of its own, which mean nothing here: forget it here too.")
             elif count:
-                out.say(f"{context.counted(count, one, many)}: {said}.")
+                out.say(f"{said}: {context.counted(count, one, many)}.")
     for number, why in report.broken:
         out.say(f"  line {number}: {why}")
     if report.bad > len(report.broken):

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     Record = Mapping[str, Any]
 
 
+LATEST = 250_000_000_000.0  # no calendar knows a later time
+
+
 def text(record: Record, name: str, *, empty: bool = True) -> str:
     """The text, «» when there is none."""
     found = record.get(name, "")
@@ -34,7 +37,7 @@ def chosen(record: Record, name: str, among: Collection[str]) -> str:
 
 
 def number(record: Record, name: str) -> float:
-    """The number."""
+    """The number, a time or another one that is not negative."""
     found = maybe(record, name)
     if found is None:
         raise ValueError(f"{name} is missing")
@@ -46,7 +49,7 @@ def maybe(record: Record, name: str) -> float | None:
     found = record.get(name)
     if found is None:
         return None
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not isfinite(found) or abs(found) > 1e15:
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not isfinite(found) or not 0 <= found <= LATEST:
         raise ValueError(f"{name} is no number")
     return float(found)
 
