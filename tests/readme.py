@@ -14,7 +14,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from mcp_server import schemas  # noqa: E402 - the path comes first
 from tenon.base import settings  # noqa: E402
-from tenon.cli import main, overview  # noqa: E402
+from tenon.cli import completion, main, overview  # noqa: E402
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def verbs() -> str:
     rows = ["| in a terminal | what it does |", "|---|---|"]
     for title, names in overview.groups().items():
         rows.append(f"| *{title}* | |")
-        rows += [f"| `tenon {name}` | {_cell(main.VERBS[name])} |" for name in names]
+        rows += [f"| `tenon {name}` | {_cell(main.VERBS[name] + _ways(name))} |" for name in names]
     return "\n".join(rows)
 
 
@@ -44,7 +44,7 @@ def options() -> str:
 
 def tools() -> str:
     """The tools of the MCP server."""
-    rows = ["| tool | | when the model is to call it |", "|---|---|---|"]
+    rows = ["| tool | title | when the model is to call it |", "|---|---|---|"]
     for name, (title, told, *_) in schemas.TOOLS.items():
         rows.append(f"| `{name}` | {_cell(title)} | {_cell(told.partition('. ')[0].rstrip('.'))} |")
     return "\n".join(rows)
@@ -78,6 +78,13 @@ def run(arguments: list[str]) -> int:
     with README.open("w", encoding="utf-8", newline="\n") as file:
         file.write(written(text))
     return 0
+
+
+def _ways(verb: str) -> str:
+    """The words that can follow the verb, unless its line names them."""
+    first = next((place for known in completion.known() if known.name == verb for place in known.places[:1]), ())
+    ways = [way for way in first if not way.startswith(("@", "-"))]
+    return "" if not ways or all(way in main.VERBS[verb] for way in ways) or first == tuple(settings.KNOWN) else f": {', '.join(f'`{way}`' for way in ways)}"
 
 
 def _cell(text: str) -> str:
