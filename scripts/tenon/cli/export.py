@@ -25,7 +25,7 @@ HELP = (
     "Writes memories with their history, links, episodes, procedures, tasks and summaries as JSON Lines: of the repository you are in and of what holds "
     "everywhere, or with --everywhere of all. `tenon import FILE` brings them into another store, or the same one, without doubling anything. The file is "
     "yours alone, written whole or not at all, and the same store gives the same bytes. What was forgotten is not in it. It holds what you and the model "
-    "said, so mind where you put it."
+    "said, so mind where you put it. The plugin's scripts/tenon/store/EXPORT.md says what its lines are."
 )
 EXAMPLES = """
 tenon export memory.jsonl                        this repository, and what holds everywhere

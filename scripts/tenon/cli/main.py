@@ -46,7 +46,7 @@ VERBS = {
     "digest": "have a model make memories of what was said; show and undo that",
     "identity": "what the agent holds about itself and about working with you",
     "embed": "which models know what memories mean, and how far each is",
-    "import": "bring along the transcripts that are there already",
+    "import": "bring along transcripts, an export, or another memory",
     "export": "what is remembered as JSON Lines, for another machine",
     "backup": "a whole copy of the store, or one of them put back",
     "agents": "the agents and what each of them holds",
