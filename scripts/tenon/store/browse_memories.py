@@ -41,7 +41,7 @@ ONCE = "LIMIT -1"  # keeps SQLite from working the strength out again wherever i
 TABLE = {
     "time": "INDEXED BY memory_by_time WHERE 1",
     "place": "INDEXED BY memory_by_repository WHERE 1",
-    "few": "WHERE m.id IN (SELECT id FROM memory INDEXED BY memory_by_repository WHERE status <> 'live')",
+    "few": "WHERE m.id IN (SELECT id FROM memory INDEXED BY memory_by_repository WHERE status = ?)",
     "": "NOT INDEXED WHERE 1",  # a walk along an index that finds little costs more than reading everything in a row
 }
 FOUND = "WHERE m.id IN ({rows})"
@@ -133,7 +133,8 @@ def _listed(store: Store, wanted: Wanted, start: Key, where: str, values: Sequen
     said = [f"%{word.rstrip('*')}%" for word in wanted.words]
     plain = (wanted.order, where) == ("newest", "")
     table = "place" if wanted.scope is not None else "few" if wanted.status != "live" else "time" if plain else ""
-    return [(row, key, END) for row, key in _ordered(store, wanted, TABLE[table], [], where + SAID * len(said), [*values, *said], start, limit)]
+    given = [wanted.status] if table == "few" else []
+    return [(row, key, END) for row, key in _ordered(store, wanted, TABLE[table], given, where + SAID * len(said), [*values, *said], start, limit)]
 
 
 def _searched(store: Store, wanted: Wanted, start: Key, where: str, values: Sequence[object], limit: int) -> tuple[list[tuple[int, float, int]], Key | None]:
