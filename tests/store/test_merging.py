@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tenon.base.errors import TenonError
 from tenon.recall import briefing
-from tenon.store import archive, edges, exporting, forget, health, identity, memories, merging, places, repairing, summaries
+from tenon.store import archive, edges, exporting, forget, health, identity, memories, merged_turns, merging, places, repairing, summaries
 from tenon.store.db import Store
 from tests.store import lived
 from tests.store.chain import checked
@@ -128,9 +128,76 @@ def test_what_was_forgotten_stays_forgotten_on_another_machine(store: Store, rep
     lived.brought(target, newer, tmp_path)
     assert 1 == lived.brought(target, older, tmp_path).count("memory", "forgotten")
     assert newer == lived.exported(target)
+    with lived.fresh(tmp_path, "fourth") as fourth:  # also when one file says both
+        both = [*records(newer)[:-1], *(record for record in records(older) if record.get("record") == "memory")]
+        assert 1 == lived.brought(fourth, printed(both), tmp_path).count("memory", "forgotten")
     with lived.fresh(tmp_path, "third") as third:
         forget.forget(third, [write(third, None, "something else")], "the wish", 5.0)
         assert 1 == lived.brought(third, newer, tmp_path).count("forgotten", "apart")
+
+
+def test_what_came_from_forgotten_turns_alone_is_not_taken(store: Store, repository: int, target: Store, tmp_path: Path) -> None:
+    """Also where it was never here; what came from others besides is."""
+    turns = talk(store, repository, "the vault code is 9731", "fine weather")
+    lived.brought(target, lived.exported(store), tmp_path)
+    forget.forget(target, [f"t{turns[0]}"], "the wish", 5.0)
+    write(store, repository, "codes have four digits", turns=turns[:1])
+    write(store, repository, "they spoke of the weather", turns=turns)
+
+    report = lived.brought(target, lived.exported(store), tmp_path)
+
+    assert (1, 1) == (report.count("memory", "forgotten"), report.count("memory", "new"))
+    assert [("they spoke of the weather", turns[1])] == target.rows("SELECT m.text, l.turn FROM memory m JOIN lineage l ON l.memory = m.id")
+
+
+def test_what_was_revised_or_closed_elsewhere_is_found_as_it_is_now(store: Store, repository: int, target: Store, tmp_path: Path) -> None:
+    """By the new words and not by the old ones, in words and in meaning; what was closed not at all, until it is reopened."""
+    revised, closed = write(store, repository, "staging is on Fridays"), write(store, repository, "the lantern is green")
+    lived.brought(target, lived.exported(store), tmp_path)
+    had = bytes(target.value("SELECT codes FROM vector WHERE row = (SELECT id FROM memory WHERE ref = ?)", (revised,)))
+    memories.revise(store, revised, "parrots like copper", "it moved", 5.0)
+    memories.close(store, closed, 6.0)
+
+    lived.brought(target, lived.exported(store), tmp_path)
+
+    assert [("parrots like copper",)] == target.rows(
+        "SELECT m.text FROM memory_fts f JOIN memory m ON m.id = f.rowid WHERE memory_fts MATCH 'parrot OR lantern'"
+    )
+    assert [] == target.rows("SELECT rowid FROM memory_fts WHERE memory_fts MATCH 'fridays'")
+    [(now,)] = target.rows("SELECT codes FROM vector WHERE kind = 0")
+    assert had != bytes(now)
+    assert (0, 0, 0) == ((found := health.check_vectors(target)).stray, found.missing, found.blocks)
+    memories.reopen(store, closed, 7.0)
+    lived.brought(target, lived.exported(store), tmp_path)
+    assert [("the lantern is green",)] == target.rows("SELECT m.text FROM memory_fts f JOIN memory m ON m.id = f.rowid WHERE memory_fts MATCH 'lantern'")
+    assert 2 == target.value("SELECT count(*) FROM vector WHERE kind = 0")
+
+
+def test_an_edge_joins_only_what_one_repository_sees(store: Store, repository: int, other: int, target: Store, tmp_path: Path) -> None:
+    """One that somebody wrote between two repositories is left out and counted."""
+    one, two = write(store, repository, "here"), write(store, other, "elsewhere")
+    data = records(lived.exported(store))
+    edge = {"record": "edge", "from": one, "to": two, "kind": "supports", "status": "approved", "strength": 1.0, "reason": "r", "created": 1.0, "decayed": 1.0}
+
+    report = lived.brought(
+        target, printed([*data[:-1], edge, {"record": "association", "a": one, "b": two, "strength": 0.5, "count": 1, "since": 1.0}]), tmp_path
+    )
+
+    assert (1, 1) == (report.count("edge", "apart"), report.count("association", "apart"))
+
+
+def test_two_that_superseded_each_other_apart_make_no_circle(store: Store, repository: int, target: Store, tmp_path: Path) -> None:
+    """Both are closed, and following what came after ends."""
+    one, two = write(store, repository, "the first"), write(store, repository, "the second")
+    lived.brought(target, lived.exported(store), tmp_path)
+    memories.supersede(store, one, two, 5.0)
+    memories.supersede(target, two, one, 6.0)
+
+    lived.brought(target, lived.exported(store), tmp_path)
+
+    found = [memories.get(target, ref) for ref in (one, two)]
+    assert ["superseded", "superseded"] == [memory.status for memory in found]
+    assert None in [memory.successor for memory in found]
 
 
 def test_what_is_superseded_here_stays_so_whatever_an_older_export_says(store: Store, repository: int, tmp_path: Path) -> None:
@@ -204,8 +271,12 @@ def test_a_transcript_read_after_the_import_brings_nothing_twice(store: Store, r
     assert (3, []) == checked(target)
 
 
-def test_a_secret_is_taken_out_on_the_way_and_the_chain_holds(store: Store, repository: int, target: Store, tmp_path: Path) -> None:
-    """Out of what an older version kept, when it is exported; and out of what somebody else wrote, when it is read."""
+@pytest.mark.parametrize("at_once", [1, 200])
+def test_a_secret_is_taken_out_on_the_way_and_the_chain_holds(
+    store: Store, repository: int, target: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """Of what somebody else wrote, when it is read; whether what follows is written with it or later."""
+    monkeypatch.setattr(merged_turns, "AT_ONCE", at_once)
     talk(store, repository, "one", "two", "three")
     ref = write(store, repository, "the door")
     data = records(lived.exported(store))
