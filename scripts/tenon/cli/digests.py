@@ -57,7 +57,7 @@ def _log(options: argparse.Namespace, out: Out) -> int:
         if out.json:
             for one in found:
                 out.record(fields(here.store, one))
-        else:
+        elif found:
             _table(here.store, found, out)
     if not found and not out.json:
         out.say("No digest yet. `tenon digest` makes one now, `/memory-digest` in a session; `tenon digest auto on` has them made in the background.")

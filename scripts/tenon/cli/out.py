@@ -73,9 +73,9 @@ class Out:
 
         self.results.flush()
         text = cut(shown(text), self._last)
+        self._drawn = True  # before it is: an interrupt may come in the middle
         self.notes.write("\r" + text + " " * (self._last - width(text)))
         self.notes.flush()
-        self._drawn = True
 
     def erase(self) -> None:
         """Takes the drawn line away."""
