@@ -27,6 +27,23 @@ def test_why_tells_when_and_what_for(tenon: Tenon) -> None:
     assert (1, True) == ((gone := tenon("why", "--session", "s9")).code, "there is no session 's9'" in gone.err)
 
 
+def test_why_tells_what_was_left_out(tenon: Tenon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the reason in words; as JSON with its score and parts."""
+    monkeypatch.setenv("TENON_HOME", str(tenon.home / ".tenon"))
+    ref = tenon.written("the gateway listens on 8443")
+    with db.open_store(paths.store_path("default")) as store:
+        given = {"event": "prompt", "session": "s7", "repository": None, "words": ["gateway"], "hits": [], "chars": 0, "now": 1_796_000_000.0}
+        journal.record(store, skipped=[(ref, 0.31, (0.5,) * 10, "s"), ("mother", 0.2, (0.5,) * 10, "e")], **given)  # type: ignore[arg-type]
+
+    told = tenon.ok("why").out
+    assert "with a prompt: 0 items, for the words gateway, session s7" in told
+    assert f"{ref}  left out, shown in this session already: the gateway listens on 8443" in told
+    assert "mother  left out, too little evidence that it answers" in told
+    assert [(ref, 0.31, "shown in this session already")] == [
+        (miss["id"], miss["score"], miss["why"]) for miss in tenon.ok("why", "--json").records[0]["skipped"][:1]
+    ]
+
+
 def test_why_explains_one_memory(tenon: Tenon) -> None:
     """What keeps it from coming up, how it fares against a prompt, when it was shown."""
     ref = tenon.written("the gateway listens on port 8443")

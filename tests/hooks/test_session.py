@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tenon.base import paths
-from tenon.store import conversations, db, exchanges, memories, tasks
+from tenon.store import conversations, db, exchanges, growth, journal, memories, tasks
 from tenon.world import interpreter
 from tests.hooks.conftest import ROOT
 
@@ -46,6 +46,18 @@ def test_what_holds_for_the_repository_is_told_at_every_kind_of_start(fire, stor
     context = fire("SessionStart", source=source).context
     assert f"We deploy on Tuesdays. ({ref})" in context
     assert "British English" in context
+
+
+def test_what_the_briefing_has_no_room_for_is_journalled_as_left_out(fire, store, repository):
+    """The others as shown."""
+    for number in range(6):
+        memories.write(
+            store, repository=repository, tier="long", kind="decision", text=f"We deploy the {'abcdef'[number] * 300} on Tuesdays.", reason="agreed", now=NOW
+        )
+    fire("SessionStart", source="startup", env={"TENON_INJECT_MAX_CHARS": "1200"})
+    entry = journal.entries(store, "session-1")[0]
+    assert ("session", 6, {"c"}) == (entry.event, len(entry.hits) + len(entry.skipped), {miss.why for miss in entry.skipped})
+    assert {ref for ref, _, _ in entry.hits} == journal.seen(store, "session-1")
 
 
 def test_the_start_is_told_ten_times_out_of_ten(fire, store, repository):
@@ -113,6 +125,13 @@ def test_the_last_session_is_told_in_a_few_lines(fire, project):
     assert "quokka service" in context
     assert "LRU cache" in context
     assert "quokka service" not in fire("SessionStart", source="resume", session_id="session-1").context
+
+
+def test_the_end_of_a_session_notes_how_large_the_store_is(fire, store):
+    """Once a day."""
+    for _ in range(2):
+        fire("SessionEnd", reason="other")
+    assert 1 == len(growth.since(store, 0))
 
 
 def test_a_turn_is_archived_when_it_ends_and_once(fire, store, project):

@@ -8,7 +8,7 @@ from tenon.store import forget, journal, memories
 from tenon.store.db import Store
 
 NOW = 1_796_200_000.0
-VALUES = (1.0, 0.5, 1.25, 0.1, 0.2, 0.725, 0.0, 2.1, 0.0, 0.9)
+VALUES = (1.0, 0.5, 1.25, 0.1, 0.2, 0.72, 0.0, 2.1, 0.0, 0.9)
 OLDER = "INSERT INTO journal (at, event, session, repository, words, hits, chars) VALUES (1, 'prompt', 's1', NULL, 'gateway', ?, 10)"
 
 

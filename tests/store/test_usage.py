@@ -43,7 +43,7 @@ def talk(tmp_path: Path) -> Transcript:
 
 def take(store: Store, talk: Transcript) -> None:
     """Captures the transcript and those of its sub-agents."""
-    assert capture.capture(store, talk.path, session_name="s1", folder=talk.folder, now=NOW, budget_s=60).finished
+    assert capture.capture(store, talk.path, session_name="s1", folder="", now=NOW, budget_s=60).finished
 
 
 def test_of_several_lines_of_a_message_the_last_one_counts(store: Store, talk: Transcript) -> None:
@@ -69,6 +69,14 @@ def test_a_transcript_that_is_read_again_counts_once(store: Store, talk: Transcr
     assert capture.capture(store, fork.path, session_name="s2", folder=talk.folder, now=NOW, budget_s=60).finished
 
     assert (30, 0) == (usage.of_session(store, "s1").read, usage.of_session(store, "s2").read)
+
+
+def test_a_copy_that_ends_in_the_middle_of_a_message_changes_nothing(store: Store, session: Callable[..., int]) -> None:
+    """What was counted where the message was said holds."""
+    usage.note(store, session("s1"), {"m": (NOW, False, (1, 2, 3, 40))}, NOW)
+    usage.note(store, session("s2"), {"m": (NOW, False, (1, 2, 3, 4))}, NOW)
+
+    assert 40 == usage.of_session(store, "s1").output
 
 
 def test_subagents_are_told_apart(store: Store, talk: Transcript) -> None:
@@ -105,6 +113,17 @@ def test_an_excluded_folder_is_not_counted(store: Store, talk: Transcript, monke
     capture.capture(store, talk.path, session_name="s1", folder="", now=NOW, budget_s=60)
 
     assert [] == store.rows("SELECT * FROM usage")
+
+
+def test_lines_of_an_excluded_folder_in_another_session_are_not_counted(store: Store, talk: Transcript, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are."""
+    monkeypatch.setenv("TENON_ARCHIVE_EXCLUDE", f"{talk.folder}/secret")
+    line(talk, "msg_a", counted(9))
+    talk.folder += "/secret"
+    line(talk, "msg_b", counted(9))
+    take(store, talk)
+
+    assert 1 == usage.of_session(store, "s1").messages
 
 
 def test_numbers_that_cannot_be_are_brought_into_range(store: Store, session: Callable[..., int]) -> None:
