@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     Kept = TypeVar("Kept", bound=argparse.Action)
 
-HELP = """Prints a script that has your shell complete verbs, flags, choices, settings and agents of this very version; run it again after an
-update, or have each new shell ask for it, as the first line for bash does."""
+HELP = """Prints a script that has your shell complete verbs, flags, choices, settings and agents of this very version. A shell that asks for
+it at its start, as in the first two lines, has it right after an update too; a file wants to be made again."""
 EXAMPLES = """
-tenon completion bash    source <(tenon completion bash)   in ~/.bashrc
-tenon completion zsh     tenon completion zsh > ~/.zfunc/_tenon, with   fpath+=~/.zfunc; autoload -U compinit; compinit   in ~/.zshrc
-tenon completion fish    tenon completion fish > ~/.config/fish/completions/tenon.fish
+tenon completion bash    in ~/.bashrc: source <(tenon completion bash)
+tenon completion zsh     in ~/.zshrc, after compinit: source <(tenon completion zsh)
+tenon completion fish    as a file: tenon completion fish > ~/.config/fish/completions/tenon.fish
 """
 AGENTS, FILES = ("@agents",), ("@files",)
 SETTINGS = {("config", "name"), ("config", "unset")}
