@@ -79,10 +79,9 @@ def test_what_was_spent_is_told_by_day_and_purpose(store: Store) -> None:
     yesterday, today = found["days"]
 
     assert (TODAY - 29, TODAY, 200_000, 125) == (found["first"], found["last"], found["cap"], found["counted"] - 784)
-    assert (TODAY, 120, 0, 5, 3, 0.03, 0) == tuple(
-        today[name] for name in ("day", "consolidation", "reflection", "selection", "requests", "dollars", "unknown")
-    )
-    assert (TODAY - 1, 7, 2, None, 777) == tuple(yesterday[name] for name in ("day", "reflection", "requests", "dollars", "unknown"))
+    assert (TODAY, 120, 0, 5, 3, 0) == tuple(today[name] for name in ("day", "consolidation", "reflection", "selection", "requests", "unknown"))
+    assert {"consolidation": 0.03, "reflection": None, "selection": None} == today["dollars"]
+    assert (TODAY - 1, 7, 2, 777) == tuple(yesterday[name] for name in ("day", "reflection", "requests", "unknown"))
 
 
 def test_the_prompt_cache_is_told_by_session_and_by_the_way_it_went(store: Store) -> None:

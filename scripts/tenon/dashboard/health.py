@@ -57,14 +57,14 @@ def _pressure(here: Place) -> dict[str, Any]:
 
 
 def _spending(here: Place) -> dict[str, Any]:
-    """By the day and purpose; the cap is one of any 24 hours, and all agents share it."""
+    """By the day and purpose, dollars where a runner reported them; the cap is one of any 24 hours, and all agents share it."""
     days: dict[int, dict[str, Any]] = {}
     for spent in browse_health.spent(here.store, here.now - (BUDGET_DAYS - 1) * DAY_S):
-        day = days.setdefault(spent.day, {"day": spent.day, "requests": 0, "unknown": 0, "dollars": None, **dict.fromkeys(PURPOSES, 0)})
+        day = days.setdefault(spent.day, {"day": spent.day, "requests": 0, "unknown": 0, "dollars": dict.fromkeys(PURPOSES), **dict.fromkeys(PURPOSES, 0)})
         day[spent.purpose] = spent.tokens
         day["requests"] += spent.requests
         day["unknown"] += spent.unknown
-        day["dollars"] = day["dollars"] if spent.dollars is None else round((day["dollars"] or 0.0) + spent.dollars, 6)
+        day["dollars"][spent.purpose] = spent.dollars
     return {
         "cap": int(here.settings.number("digest.daily_tokens")), "counted": spending.counted(here.store, here.now), "purposes": list(PURPOSES),
         "first": _day(here.now) - BUDGET_DAYS + 1, "last": _day(here.now), "days": list(days.values()),

@@ -57,7 +57,8 @@ const tokens = (value) => (value >= 1e6 ? `${Number((value / 1e6).toFixed(1))}M`
 const span = (first, last) => Array.from({ length: last - first + 1 }, (_, number) => first + number);
 
 function chart(title, given, sentence, ...after) {
-  return el("section", {}, el("h2", {}, title), given ? plot({ title, ...given }) : empty(sentence), after.map((text) => (text ? el("p", { class: "faint" }, text) : null)));
+  const notes = after.map((text) => (text ? el("p", { class: "faint" }, text) : null));
+  return el("section", {}, el("h2", {}, title), given ? plot({ title, ...given }) : empty(sentence), notes);
 }
 
 /** A row of days with what is known of some of them. */
@@ -68,34 +69,44 @@ function daily(first, last, days) {
 }
 
 function spent({ first, last, cap, days, purposes }) {
+  const title = "Tokens that Tenon spent, by day";
+  if (!days.length) return chart(title, null, "Nothing was spent in thirty days: no digest has asked a model.");
   const { values, ...row } = daily(first, last, days);
   const series = purposes.map((name, place) => ({ name, style: ["p1", "p2", "p3"][place], values: values((day) => day[name], 0) }));
   if (days.some((day) => day.unknown)) series.push({ name: "reserved, nothing reported", style: "p8", values: values((day) => day.unknown, 0) });
-  const dollars = days.reduce((sum, day) => sum + (day.dollars || 0), 0);
+  const paid = (day) => Object.values(day.dollars).reduce((sum, each) => sum + (each || 0), 0);
+  const by = new Map(days.map((day) => [day.day, paid(day)]));
+  const dollars = days.reduce((sum, day) => sum + paid(day), 0);
   const requests = counted(days.reduce((sum, day) => sum + day.requests, 0), "request");
-  return chart("Tokens that Tenon spent, by day", days.length ? { ...row, series, sayY: tokens, limit: { value: cap, name: "daily cap" } } : null, "Nothing was spent in thirty days: no digest has asked a model.",
-    days.length ? `${requests} in thirty days${dollars ? `, $${dollars.toFixed(2)} as reported` : ""}. The cap holds for any 24 hours and for all agents together.` : null);
+  const sayX = (day) => whole(day) + (by.get(day) ? ` ($${by.get(day).toFixed(2)})` : "");
+  return chart(title, { ...row, sayX, series, sayY: tokens, limit: { value: cap, name: "daily cap" } }, "",
+    `${requests} in thirty days${dollars ? `, $${dollars.toFixed(2)} as reported` : ""}. The cap holds for any 24 hours and for all agents together.`);
 }
 
 function cache({ sessions, traced, others, asides }, page) {
+  const title = "Read from the prompt cache, by session";
   const known = sessions.filter((one) => one.share !== null);
+  const latest = known[known.length - 1];
+  if (!latest) return chart(title, null, "No transcript has said yet what the API counted.");
   const values = (wanted) => known.map((one) => ((one.state === "traced") === wanted ? one.share : null));
   const series = [{ name: "through the proxy, with past sessions", style: "p1", values: values(true) }, { name: "without", style: "p2", values: values(false) }];
-  const date = (place) => brief(Math.floor(known[place].last / 86400));
-  const latest = known[known.length - 1];
-  const sums = [["with past sessions", traced], ["without", others], ["sub-agents", asides]].filter(([, value]) => value !== null).map(([name, value]) => `${name} ${share(value)}`);
-  return chart("Read from the prompt cache, by session", latest ? {
+  const tickX = (place) => brief(Math.floor(known[place].last / 86400));
+  const sums = [["with past sessions", traced], ["without", others], ["sub-agents", asides]].filter(([, value]) => value !== null);
+  return chart(title, {
     kind: "dots", unit: "Session", xs: known.map((_, place) => place), series: series.filter((one) => one.values.some((value) => value !== null)), most: 1,
-    sayX: (place) => `${date(place)}, session ${known[place].session.slice(0, 8)}`, tickX: date, sayY: (value) => `${Math.round(100 * value)}%`,
-  } : null, "No transcript has said yet what the API counted.",
-  latest ? [`All together: ${sums.join(", ")}. The latest session is `, link(page.to("history", latest.session), latest.session.slice(0, 8)), "."] : null);
+    sayX: (place) => `${tickX(place)}, session ${known[place].session.slice(0, 8)}`, tickX, sayY: (value) => `${Math.round(100 * value)}%`,
+  }, "", [`All together: ${sums.map(([name, value]) => `${name} ${share(value)}`).join(", ")}. The latest session is `,
+    link(page.to("history", latest.session), latest.session.slice(0, 8)), "."]);
 }
 
 function latency({ first, last, days, running }) {
+  const title = "Time that the proxy adds to a request, by day";
   const { values, ...row } = daily(first, last, days);
-  const series = [{ name: "median", style: "p1", values: values((day) => 1000 * day.median) }, { name: "95 of 100 within", style: "p2", values: values((day) => 1000 * day.p95) }];
-  return chart("Time that the proxy adds to a request, by day", days.length ? { kind: "lines", ...row, series, sayY: milliseconds } : null, "The proxy has counted no request in thirty days.",
-    running?.requests ? `The running proxy: median ${milliseconds(1000 * running.median)}, 95 of 100 within ${milliseconds(1000 * running.p95)}, over its latest ${counted(running.requests, "request")}.` : null);
+  const line = (name, style, key) => ({ name, style, values: values((day) => 1000 * day[key]) });
+  const now = running?.requests ? [running.median, running.p95].map((took) => milliseconds(1000 * took)) : null;
+  return chart(title, days.length ? { kind: "lines", ...row, series: [line("median", "p1", "median"), line("95 of 100 within", "p2", "p95")], sayY: milliseconds } : null,
+    "The proxy has counted no request in thirty days.",
+    now ? `The running proxy: median ${now[0]}, 95 of 100 within ${now[1]}, over its latest ${counted(running.requests, "request")}.` : null);
 }
 
 function milliseconds(value) {
@@ -106,8 +117,10 @@ function grown(days) {
   const [then, now] = [days[0], days[days.length - 1]];
   const { values, ...row } = daily(then.day, now.day, days);
   const more = (name, one, many) => counted(Math.max(0, now[name] - then[name]), one, many);
-  const since = then.day === now.day ? "; a point a day from today on" : `; since ${whole(then.day)} ${more("memories", "memory", "memories")} and ${more("turns", "turn")} more`;
-  return chart("Size of the store", { kind: "lines", ...row, series: [{ name: "on the disk", style: "p1", values: values((day) => day.bytes) }], sayY: size }, "", `${size(now.bytes)} now${since}.`);
+  const grew = `; since ${whole(then.day)} ${more("memories", "memory", "memories")} and ${more("turns", "turn")} more`;
+  const since = then.day === now.day ? "; a point a day from today on" : grew;
+  const series = [{ name: "on the disk", style: "p1", values: values((day) => day.bytes) }];
+  return chart("Size of the store", { kind: "lines", ...row, series, sayY: size }, "", `${size(now.bytes)} now${since}.`);
 }
 
 // ---------------------------------------------------------------- words
@@ -119,7 +132,8 @@ async function doctor(findings, page) {
     const wrong = checks.filter((check) => check.state !== "ok");
     const well = checks.filter((check) => check.state === "ok");
     const sum = el("p", { class: "faint" }, `${counted(checks.length, "check")}, ${wrong.length ? `${number(wrong.length)} to look at` : "all well"}, `, when(at), ".");
-    findings.replaceChildren(heading, sum, ...(wrong.length ? [checked(wrong)] : []), folded(counted(well.length, "check that is well", "checks that are well"), checked(well)));
+    const fold = folded(counted(well.length, "check that is well", "checks that are well"), checked(well));
+    findings.replaceChildren(heading, sum, ...(wrong.length ? [checked(wrong)] : []), fold);
   } catch (error) {
     findings.replaceChildren(heading, failure(error));
   }

@@ -108,7 +108,8 @@ function what(hit, entry, page) {
   if (hit.text === null) return el("div", { class: "what" }, el("span", { class: "id" }, hit.ref, " ", tag("forgotten", "warn")));
   const said = hit.tier === "archive";
   const address = said ? page.to("history", hit.session, { turn: hit.ref }) : page.to("memories", hit.ref);
-  const marks = said ? [tag("said")] : [tag(hit.tier), " ", tag(hit.kind.replace(/_/g, " ")), " ", hit.status === "live" ? null : tag(hit.status, "warn")];
+  const own = said ? [["said"]] : [[hit.tier], [hit.kind.replace(/_/g, " ")], ...(hit.status === "live" ? [] : [[hit.status, "warn"]])];
+  const marks = own.map((mark) => [tag(...mark), " "]);
   const text = el("span", { class: "text", dir: "auto" }, marked(hit.text.text, words(entry)), hit.text.cut ? el("span", { class: "faint" }, " …") : null);
   return el("div", { class: "what" }, el("span", { class: "id" }, link(address, hit.ref), " ", marks), text);
 }
