@@ -42,10 +42,10 @@ class Looking:
         parts = urlsplit(link)
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self.page = context.new_page()
-        self.page.on("console", lambda message: self.complaints.append(message.text) if message.type in ("error", "warning") else None)
+        self.page.on("console", self._said)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", self._requested)
-        self.page.on("dialog", lambda dialog: (self.complaints.append(f"a dialog opened: {dialog.message}"), dialog.dismiss()))
+        self.page.on("dialog", self._opened)
         self.page.goto(link)
         self.settled()
 
@@ -89,3 +89,11 @@ class Looking:
     def _requested(self, request: Any) -> None:
         if not request.url.startswith((self.origin, "data:")):
             self.complaints.append(f"a request to {request.url}")
+
+    def _said(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def _opened(self, dialog: Any) -> None:
+        self.complaints.append(f"a dialog opened: {dialog.message}")
+        dialog.dismiss()
