@@ -20,14 +20,14 @@ NEWEST = "SELECT max(id) FROM turn"
 TRIGGERS = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'turn'"
 DROP_TRIGGER = 'DROP TRIGGER "{}"'
 # Whatever points to turns, and what tells of a session.
-POINTING = "SELECT DISTINCT m.name FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' AND f.\"table\" = ? ORDER BY 1"
+POINTING = 'SELECT DISTINCT m.name, f."from" FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = \'table\' AND f."table" = ? ORDER BY 1'
 EMPTY = 'DELETE FROM "{}"'
 OF_SESSIONS = ("summary", "spotted", "selection")
 DROP_TURNS = "DELETE FROM turn WHERE id <> ?"
 BLANK = "UPDATE turn SET content = '[]', parent = NULL, message = '', tokens = 0, forgotten = coalesce(forgotten, ?) WHERE id = ?"
 BARE_SESSIONS = "UPDATE session SET folder = '', branch = ''"
 DROP_SESSIONS = "DELETE FROM session WHERE NOT EXISTS (SELECT 1 FROM turn t WHERE t.session = session.id)"
-USED = ' AND NOT EXISTS (SELECT 1 FROM "{0}" u WHERE u.session = session.id)'
+USED = ' AND NOT EXISTS (SELECT 1 FROM "{0}" u WHERE u."{1}" = session.id)'
 NO_WORDS = "UPDATE journal SET words = '' WHERE event IN ('prompt', 'tool', 'command')"
 FROM_TURNS = "SELECT count(DISTINCT memory) FROM lineage"
 ADD_DEED = "INSERT INTO deed (at, what, ref, note) VALUES (?, 'purge', '', ?)"
@@ -52,7 +52,7 @@ def purge(store: Store, now: float) -> Purged:
         triggers = store.rows(TRIGGERS)
         for name, _ in triggers:
             store.execute(DROP_TRIGGER.format(name))
-        for (table,) in store.rows(POINTING, ("turn",)):
+        for table, _ in store.rows(POINTING, ("turn",)):
             if table != "turn":
                 store.execute(EMPTY.format(table))
         for table in OF_SESSIONS:
@@ -63,8 +63,8 @@ def purge(store: Store, now: float) -> Purged:
         store.execute(BLANK, (now, newest))
         store.execute(DROP_TURNS, (newest,))
         store.execute(BARE_SESSIONS)
-        still = [str(table) for (table,) in store.rows(POINTING, ("session",)) if table not in ("turn", *OF_SESSIONS)]
-        store.execute(DROP_SESSIONS + "".join(USED.format(table) for table in still))
+        still = [row for row in store.rows(POINTING, ("session",)) if row[0] not in ("turn", *OF_SESSIONS)]  # what was counted of them stays
+        store.execute(DROP_SESSIONS + "".join(USED.format(*row) for row in still))
         for kind, query in (("conversation", CONVERSATIONS), ("piece", PIECES)):
             for (number,) in store.rows(query):
                 copies.drop(store, kind, int(number), now)
