@@ -27,8 +27,8 @@ reflects on who the agent is to you. Each of its operations is checked and can b
 wrote. Nothing runs in the background until you say `auto on`, and all requests of a day stay under digest.daily_tokens."""
 EXAMPLES = """
 tenon digest                    digest what waits, now
-tenon digest --dry-run          how much waits and what it would cost; asks nobody
-tenon digest auto on            from now on in the background, within the day's cap; says what that costs, and asks first
+tenon digest --dry-run          how much waits and what it would cost
+tenon digest auto on            in the background from now on; says what that costs first
 tenon digest log                the last digests; `show 7` says what one did, `undo 7` takes it back
 tenon digest skip t1234         have digests pass over a turn
 """

@@ -164,17 +164,22 @@ def _short(usage: str) -> str | None:
         return None
     import re
 
+    from tenon.cli.table import folded
+
     prog, _, rest = re.sub(r"\[-[^\]]*\]", "", " ".join(usage.split())).partition(": ")[2].partition(" ")
     verb, _, rest = rest.partition(" ")
-    return f"{prog} {verb} [flags] {' '.join(rest.split())}".strip()
+    return "\n".join(folded(f"{prog} {verb} [flags] {' '.join(rest.split())}".strip(), min(100, columns()) - len("usage: "), 7))
 
 
 def described(module: Any) -> str:
     """The text above a verb's arguments: its examples first, then what it does."""
     from textwrap import fill
 
-    lines = "\n".join("  " + line for line in module.EXAMPLES.strip().splitlines())
-    return f"{lines}\n\n{fill(module.HELP.strip(), min(96, columns() - 2))}"
+    from tenon.cli.table import folded
+
+    most = min(100, columns())
+    lines = [part for line in module.EXAMPLES.strip().splitlines() for part in folded("  " + line, most, max(2, line.rfind("  ")) + 4)]
+    return "\n".join([*lines, "", fill(module.HELP.strip(), min(96, most - 2))])
 
 
 def reads(parser: argparse.ArgumentParser) -> None:
