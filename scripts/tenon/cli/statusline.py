@@ -100,7 +100,8 @@ def _cached(status: dict[str, Any]) -> float | None:
     last = window.get("current_usage") if isinstance(window, dict) else None
     given = [last.get(name) for name in GIVEN] if isinstance(last, dict) else []
     counts = [count for count in given if isinstance(count, int) and count >= 0]
-    return counts[-1] / sum(counts) if len(counts) == len(GIVEN) and sum(counts) else None
+    total = sum(counts)
+    return counts[-1] / total if len(counts) == len(GIVEN) and total else None
 
 
 def _folder(status: dict[str, Any]) -> str:
