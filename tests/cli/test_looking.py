@@ -42,6 +42,7 @@ def test_why_tells_what_was_left_out(tenon: Tenon, monkeypatch: pytest.MonkeyPat
     assert [(ref, 0.31, "shown in this session already")] == [
         (miss["id"], miss["score"], miss["why"]) for miss in tenon.ok("why", "--json").records[0]["skipped"][:1]
     ]
+    assert "left out, shown in this session already" in tenon.ok("why", ref).out
 
 
 def test_why_explains_one_memory(tenon: Tenon) -> None:

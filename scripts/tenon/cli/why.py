@@ -58,7 +58,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
         if not options.ref:
             found = journal.entries(here.store, options.session, options.n)
         else:
-            found = [entry for entry in journal.entries(here.store, options.session, WHOLE) if any(hit[0] == options.ref for hit in entry.hits)][: options.n]
+            found = [entry for entry in journal.entries(here.store, options.session, WHOLE) if options.ref in entry.refs][: options.n]
             if not out.json:
                 for line in explained(here, options.ref, options.cue):
                     out.told(line)
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
             _entry(here.store, entry, options.ref, out)
         if not found:
             out.say(
-                f"{options.ref} was not put in front of the model in the last thirty days." if options.ref else "Nothing was put in front of the model so far."
+                f"{options.ref} was not put in front of the model in the last thirty days, and not nearly." if options.ref else "Nothing was put in front of the model so far."
             )
     return 0
 

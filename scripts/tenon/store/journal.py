@@ -80,6 +80,11 @@ class Entry:
         return [(hit.ref, "" if hit.score is None else f"{hit.score:.2f}", hit.line()) for hit in self.shown]
 
     @property
+    def refs(self) -> set[str]:
+        """What it speaks of: what was shown, and what nearly was."""
+        return {told.ref for told in (*self.shown, *self.skipped)}
+
+    @property
     def about(self) -> str:
         """What led to it: «for the words …», or the sections of a briefing, «with …»."""
         if self.event == "session":
