@@ -128,12 +128,32 @@ def test_what_was_forgotten_stays_forgotten_on_another_machine(store: Store, rep
     lived.brought(target, newer, tmp_path)
     assert 1 == lived.brought(target, older, tmp_path).count("memory", "forgotten")
     assert newer == lived.exported(target)
-    with lived.fresh(tmp_path, "fourth") as fourth:  # also when one file says both
-        both = [*records(newer)[:-1], *(record for record in records(older) if record.get("record") == "memory")]
-        assert 1 == lived.brought(fourth, printed(both), tmp_path).count("memory", "forgotten")
     with lived.fresh(tmp_path, "third") as third:
         forget.forget(third, [write(third, None, "something else")], "the wish", 5.0)
         assert 1 == lived.brought(third, newer, tmp_path).count("forgotten", "apart")
+
+
+def test_what_was_forgotten_and_written_again_moves_along(store: Store, repository: int, target: Store, tmp_path: Path) -> None:
+    """Its tombstone is no reason to leave it behind; twice is once."""
+    forget.forget(store, [write(store, repository, "the vault is in the cellar")], "the wish", 5.0)
+    write(store, repository, "the vault is in the cellar", again=True)
+    data = lived.exported(store)
+
+    assert 1 == lived.brought(target, data, tmp_path).count("memory", "new")
+    assert 1 == lived.brought(target, data, tmp_path).count("memory", "known")
+    assert data == lived.exported(target)
+
+
+def test_a_text_that_was_revised_away_and_written_anew_is_two_memories(store: Store, repository: int, target: Store, tmp_path: Path) -> None:
+    """Where only the first of them was known, both are there afterwards."""
+    one = write(store, repository, "the lantern is green")
+    lived.brought(target, lived.exported(store), tmp_path)
+    memories.revise(store, one, "the lantern is red", "painted", 5.0)
+    write(store, repository, "the lantern is green")
+
+    lived.brought(target, lived.exported(store), tmp_path)
+
+    assert lived.exported(store) == lived.exported(target)
 
 
 def test_what_came_from_forgotten_turns_alone_is_not_taken(store: Store, repository: int, target: Store, tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ class Memories:
         self.turn = turn  # the number of the turn with that hash, and whether it is forgotten here
         self.frozen = identity.is_frozen(store)
         self.gone: forgotten.Forgotten | None = None
+        self.theirs: set[str] = set()  # the ids in the export
         self.rows: dict[str, int] = {}  # of the ids in the export
         self.successors: dict[int, str] = {}
         self._by_text: dict[bytes, int] | None = None
@@ -83,7 +84,7 @@ class Memories:
             return "frozen"
         turns = [self.turn(fields.hashed(each, "from")) for each in fields.listed(record, "from")]
         here = [each for each in turns if each is not None]
-        if (here and len(here) == len(turns) and all(is_gone for _, is_gone in here)) or not _allowed(self.gone, state):
+        if (here and len(here) == len(turns) and all(is_gone for _, is_gone in here)) or not _allowed(self.gone, state, self._held(ref)):
             return "forgotten"
         repository = self.repository(key) if key else None
         known = self._known(ref, repository, state)
@@ -145,6 +146,11 @@ class Memories:
         self.store.execute(ASSOCIATION, (*pair, found["strength"], found["count"], found["since"]))
         return "changed" if own else "new"
 
+    def _held(self, ref: str) -> set[str]:
+        """The texts that the memory of that id has here: one that was forgotten and then written again is held."""
+        number = self.store.value(BY_REF, (ref,)) if self.gone is not None else None
+        return set() if number is None else {text for _, text, _ in joined.versions(self._own(memories.by_id(self.store, number)))}
+
     def _known(self, ref: str, repository: int | None, state: State) -> Memory | None:
         """The memory here that it is: of that id, or of that text in the same repository."""
         if self._by_text is None:
@@ -156,7 +162,8 @@ class Memories:
             if own & {_plain(text) for _, text, _ in joined.versions(state)}:
                 return memory
         number = self._by_text.get(self._text_key(repository, state["text"]))
-        return None if number is None else memories.by_id(self.store, number)
+        memory = None if number is None else memories.by_id(self.store, number)
+        return None if memory is None or (memory.ref in self.theirs and memory.ref != ref) else memory
 
     def _insert(self, ref: str, repository: int | None, state: State) -> tuple[int, str]:
         if self.store.value(BY_REF, (ref,)) is not None:
@@ -186,6 +193,10 @@ class Memories:
         self.store.execute(SET, (*(found[name] for name in COLUMNS), memory.id))
         if found["revisions"] != own["revisions"]:
             self._write_texts(memory.id, found)
+        if self._by_text is not None and found["text"] != own["text"]:
+            if self._by_text.get(old := self._text_key(memory.repository, own["text"])) == memory.id:
+                del self._by_text[old]
+            self._by_text[self._text_key(memory.repository, found["text"])] = memory.id
         if found["status"] != "superseded" == own["status"]:
             self.store.execute(SET_SUCCESSOR, (None, memory.id, None))
         if found["reopened"] is not None and found["reopened"] != own["reopened"]:
@@ -297,13 +308,13 @@ def _kept(record: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
     return said
 
 
-def _allowed(gone: forgotten.Forgotten | None, state: State) -> bool:
-    """Whether nothing of the memory was forgotten here as it is; what the user named is taken out of it."""
+def _allowed(gone: forgotten.Forgotten | None, state: State, held: set[str]) -> bool:
+    """Whether nothing of the memory but what is held was forgotten here as it is; what the user named is taken out of it."""
     if gone is None:
         return True
     texts = [state["text"], *(each["text"] for each in state["revisions"])]
-    left = [gone.without(text) for text in texts]
-    if any(gone.is_text(text) for text in (*texts, *left)) or any(after != text and forgotten.says_nothing(after) for text, after in zip(texts, left)):
+    left = [text if text in held else gone.without(text) for text in texts]
+    if any(gone.is_text(text) for text in {*texts, *left} - held) or any(after != text and forgotten.says_nothing(after) for text, after in zip(texts, left)):
         return False
     state["text"] = left[0]
     for each, text in zip(state["revisions"], left[1:]):

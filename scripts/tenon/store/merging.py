@@ -130,8 +130,9 @@ class _Merging:
         self.report = Report()
         self.turns = Turns(store, self.repository, self.report.tell, is_excluded)
         self.memories = Memories(store, self.repository, self.turns.here)
-        self.gone: forgotten.Forgotten | None = None
-        self._renew()
+        # As it is before: whoever wrote the export has let go already of what its own tombstones say.
+        self.gone = self.turns.gone = self.memories.gone = forgotten.known(store)
+        self.memories.theirs = _ids(path)
         self._keys: dict[str, int] = {}
         self._aliases: list[tuple[str, str]] = []
         self._later: list[tuple[int, int]] = []  # turns whose parent was not here: line and offset
@@ -170,19 +171,12 @@ class _Merging:
             self._keys[key] = found
         return found
 
-    def _renew(self) -> None:
-        """Reads anew what must not come back."""
-        self.gone = self.turns.gone = self.memories.gone = forgotten.known(self.store)
-        self._buried = False
-
     def _take(self, number: int, offset: int, line: bytes) -> None:
         record = _object(line)
         if record is None:
             self.report.spoil(number, "is no JSON object")
             return
         kind = str(record.get("record"))
-        if self._buried and kind != "forgotten":
-            self._renew()
         if kind != "turn":
             self.turns.flush()
         if kind not in ("session", "turn") and self._later:
@@ -265,7 +259,6 @@ class _Merging:
                 return "apart"
             self.store.execute(SET_SALT, (salt,))
         new = self.store.execute(ADD_TOMBSTONE, (own, size, reason, at)).rowcount > 0
-        self._buried = self._buried or new
         return "new" if new else "known"
 
     def _task(self, record: Mapping[str, Any]) -> str:
@@ -314,6 +307,17 @@ def _lines(path: str) -> Iterator[tuple[int, int, bytes]]:
             number += 1
             yield number, offset, line
             offset += len(line)
+
+
+def _ids(path: str) -> set[str]:
+    """The ids of the memories in an export."""
+    found: set[str] = set()
+    for _, _, line in _lines(path):
+        if b'"memory"' in line:
+            record = _object(line) or {}
+            if record.get("record") == "memory" and isinstance(record.get("id"), str):
+                found.add(record["id"])
+    return found
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
