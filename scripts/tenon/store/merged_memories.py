@@ -162,8 +162,8 @@ class Memories:
             if own & {_plain(text) for _, text, _ in joined.versions(state)}:
                 return memory
         number = self._by_text.get(self._text_key(repository, state["text"]))
-        memory = None if number is None else memories.by_id(self.store, number)
-        return None if memory is None or (memory.ref in self.theirs and memory.ref != ref) else memory
+        alike = None if number is None else memories.by_id(self.store, number)
+        return None if alike is None or (alike.ref in self.theirs and alike.ref != ref) else alike
 
     def _insert(self, ref: str, repository: int | None, state: State) -> tuple[int, str]:
         if self.store.value(BY_REF, (ref,)) is not None:
