@@ -147,6 +147,13 @@ def forgotten(store: Store, which: int, now: float = 5e5) -> list[str]:
     return texts
 
 
+def are_apart(one: Store, other: Store) -> bool:
+    """Whether a text has another id in each, as each came to it by another way: revised to it here, written there."""
+    query = "SELECT coalesce(r.key, ''), m.text, m.ref FROM memory m LEFT JOIN repository r ON r.id = m.repository"
+    mine, theirs = ({(str(key), " ".join(text.lower().split())): ref for key, text, ref in store.rows(query)} for store in (one, other))
+    return any(theirs.get(place, ref) != ref for place, ref in mine.items())
+
+
 def joined(store: Store) -> None:
     """Makes the old repository another name of the first."""
     for key in (KEYS[0], KEYS[2]):
