@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tenon.store.browse_journal import Named, Placed, Prompt
     from tenon.store.journal import Scored
 
-ROWS = 50
+ROWS = 20  # an entry is tall: its prompt, six hits with a bar each, near misses
 CUT = 240  # characters of a text in the list
 WHOLE = 100_000
 
