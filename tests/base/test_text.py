@@ -36,7 +36,7 @@ def test_a_text_as_it_is_indexed(given_text: str, folded: str) -> None:
 @given(st.text())
 def test_what_is_looked_up_was_indexed(given_text: str) -> None:
     """Every word of a text is a word of the text as it is indexed, or begins one."""
-    indexed = text.fold(given_text).lower().split()
+    indexed = text.fold(given_text).casefold().split()
     for word in text.words(given_text):
         assert any(piece.startswith(word[:-1]) for piece in indexed) if word.endswith("*") else word in indexed
 
