@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A property says what holds, not how fast this machine is today.
-settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+# A property says what holds, not how fast this machine is today. On a second Python fewer examples show whether the language differs.
+settings.register_profile(
+    "tests",
+    deadline=None,
+    max_examples=int(os.environ.get("TENON_TEST_EXAMPLES", "100")),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 settings.load_profile("tests")
 
 # Where the real clients are, when the machine has them: not a setting of Tenon.

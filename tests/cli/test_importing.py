@@ -65,6 +65,7 @@ def test_a_part_is_brought_along(tenon: Tenon) -> None:
     assert 1 == tenon("import", "--since", "yesterday").code
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_an_interrupted_import_goes_on_where_it_was(tenon: Tenon) -> None:
     """Exit code 130, a sentence, and in the end every turn once."""

@@ -44,6 +44,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Mind, dict[
         yield mind, known
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(PIECES, max_size=12), st.sampled_from(["", " "]), st.data())
 def test_any_text_is_a_cue_and_a_document_is_found_by_its_own_words(
