@@ -144,16 +144,9 @@ class Connection(loopback.Connection):
 
     def handle_one_request(self) -> None:
         """Serves the next request; close_connection says whether another may follow."""
-        self.close_connection = True
-        self.connection.settimeout(IDLE_S)
-        if not self.rfile.peek(1):
+        headers = self.next(IDLE_S, READ_S)
+        if headers is None:
             return
-        self.connection.settimeout(READ_S)
-        if not self.understood():
-            self.drain()
-            return
-        headers = strict.pairs(self.headers)
-        self.close_connection = self.request_version == "HTTP/1.0" or "close" in strict.tokens(headers, "connection")
         self.told, begun = "", time.monotonic()
         try:
             with self.server.working():

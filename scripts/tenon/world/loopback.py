@@ -83,6 +83,20 @@ class Connection(BaseHTTPRequestHandler):
             self.rfile = file
         return False
 
+    def next(self, idle_s: float, read_s: float) -> list[tuple[str, str]] | None:
+        """The headers of the next request, None when there is none or it has got its answer; close_connection says whether another may follow."""
+        self.close_connection = True
+        self.connection.settimeout(idle_s)
+        if not self.rfile.peek(1):
+            return None
+        self.connection.settimeout(read_s)
+        if not self.understood():
+            self.drain()
+            return None
+        headers = strict.pairs(self.headers)
+        self.close_connection = self.request_version == "HTTP/1.0" or "close" in strict.tokens(headers, "connection")
+        return headers
+
     def length(self, headers: Sequence[tuple[str, str]]) -> int:
         """The length of the body, strict.CHUNKED for one in chunks. Raises Refused when it is in doubt."""
         try:
