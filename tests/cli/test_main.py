@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tenon import __version__
-from tenon.cli import overview
+from tenon.cli import overview, table
 from tenon.cli.main import VERBS
 from tests.cli.conftest import DOOR, PYTHON, PYTHONS, ROOT, Tenon
 
@@ -84,7 +85,9 @@ def test_an_unknown_argument_is_told_with_the_verb_s_own_usage(tenon: Tenon) -> 
         (("code", "--port", "abc"), "argument --port: 'abc' is not a whole number"),
         (("code", "--port", "99999"), "argument --port: it is from 1 to 65535, not 99999"),
         (("start", "--max-context", "5"), "argument --max-context: it is from 20,000 to 10,000,000, not 5"),
-        (("proxy", "frob"), "argument on|off|status: invalid choice: 'frob'"),
+        (("proxy", "frob"), "tenon proxy: error: there is no 'frob'; it may be on, off or status\n"),
+        (("digest", "lgo"), "tenon digest: error: there is no 'lgo'; did you mean 'log'?\n"),
+        (("recall", "x", "--tier", "lng"), "tenon recall: error: there is no 'lng' for --tier; did you mean 'long'?\n"),
     ],
 )
 @pytest.mark.skipif(os.name == "nt", reason="quotes of another kind")
@@ -120,17 +123,42 @@ def test_the_demo_names_what_it_cannot_start() -> None:
     assert (1, True) == (done.returncode, b"/nope is no program that can be started" in done.stderr), done.stderr
 
 
-@pytest.mark.parametrize("columns", ["80", "100"])
+@pytest.mark.parametrize("columns", ["60", "80", "100"])
 def test_the_overview_fits_and_says_how_it_ends(tenon: Tenon, columns: str) -> None:
     """Examples before the verbs, each verb once; the exit codes are told."""
     tenon.env = {"COLUMNS": columns}
     told = tenon.ok().out
 
-    assert (True, True) == (told.index("tenon recall how") < told.index("Memories:"), 40 > told.count("\n"))
+    assert (True, True) == (told.index("tenon recall how") < told.index("Memories:"), (60 if columns == "60" else 40) > told.count("\n"))
+    assert (" ".join(told.split()).count(f"status {VERBS['status']}"), False) == (1, "…" in told.replace("VERB …", ""))
     assert max(map(len, told.splitlines())) <= int(columns)
-    assert "0 done, 1 refused, 2 wrong usage, 3 a fault of ours, 130 interrupted" in told
+    assert "0 done, 1 refused, 2 wrong usage, 3 a fault of ours, 130 interrupted" in " ".join(told.split())
     assert sorted(VERBS) == sorted(name for names in overview.groups().values() for name in names)
     assert overview.REST not in overview.groups()
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_examples_fit_and_a_comment_is_no_command(verb: str, columns: int) -> None:
+    """Commands are two columns in; a comment is behind its command, or below it and deeper, and no word is cut; none begins where a command does."""
+    text = importlib.import_module("tenon.cli." + {"": "overview", "import": "importing"}.get(verb, verb.replace("-", "_"))).EXAMPLES
+    lines = overview.examples(text, columns)
+    commands = [line for line in lines if not line.startswith("   ")]
+
+    assert columns >= max(map(table.width, lines)), lines
+    assert len(text.strip().splitlines()) == len(commands)
+    assert text.split() == [word for line in lines for word in line.split() if word != "\\"]
+    assert all(line.startswith("      ") for line in lines if line not in commands)
+
+
+def test_comments_are_all_beside_or_all_below_their_commands() -> None:
+    """And a command that is too long goes on as a shell takes it, a flag with its value."""
+    text = 'tenon a   first text!\ntenon b --flag "x y"   second'
+
+    assert ["  tenon a               first text!", '  tenon b --flag "x y"  second'] == overview.examples(text, 35)
+    assert ["  tenon a", "      first text!", '  tenon b --flag "x y"', "      second"] == overview.examples(text, 34)
+    assert ["  tenon b \\", '      --flag "x y"', "      second"] == overview.examples(text, 20)[2:]
+    assert ["  tenon a  " + "word " * 9 + "word", " " * 11 + "word"] == overview.examples("tenon a  " + "word " * 11, 62)
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,12 @@ class Parser(argparse.ArgumentParser):
         """Ends with 2."""
         super().error(output.shown(message))
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Ends with 2 where there is a choice and the value is none of it: one sentence, which names the near one."""
+        if action.choices is not None and value not in action.choices:
+            flag = f" for {action.option_strings[-1]}" if action.option_strings else ""
+            self.exit(2, output.shown(f"{self.prog}: error: there is no '{value}'{flag}; {_of(str(value), list(map(str, action.choices)))}\n"))
+
 
 class Overview(Parser):
     """The parser of the command as such, whose help is an overview."""
@@ -175,11 +181,10 @@ def described(module: Any) -> str:
     """The text above a verb's arguments: its examples first, then what it does."""
     from textwrap import fill
 
-    from tenon.cli.table import folded
+    from tenon.cli.overview import examples
 
     most = min(100, columns())
-    lines = [part for line in module.EXAMPLES.strip().splitlines() for part in folded("  " + line, most, max(2, line.rfind("  ")) + 4)]
-    return "\n".join([*lines, "", fill(module.HELP.strip(), min(96, most - 2))])
+    return "\n".join([*examples(module.EXAMPLES, most), "", fill(module.HELP.strip(), min(96, most - 2))])
 
 
 def reads(parser: argparse.ArgumentParser) -> None:
@@ -270,6 +275,14 @@ def _module(verb: str) -> Any:
 
 def _name(verb: str) -> str:
     return f"tenon {verb}".strip()
+
+
+def _of(given: str, known: Sequence[str]) -> str:
+    """Which of the known words was likely meant, or what there is."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(given, known, 1)
+    return f"did you mean '{near[0]}'?" if near else f"it may be {', '.join(known[:-1])} or {known[-1]}"
 
 
 def _unknown(verb: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tenon.cli import table
 from tenon.cli.main import VERBS
 
@@ -34,6 +36,36 @@ EVERYWHERE = (
     "Memory lives in one folder: `tenon paths`.",
 )
 INDENT = 14
+BELOW = "      "  # in front of a comment that has a line of its own, and of the rest of a command
+ROOM = 40  # columns in which a long comment is folded beside its command
+COMMENTED = re.compile(r"(.*?\S) {2,}(\S.*)")
+WORDS = re.compile(r"""(?:--[\w-]+ (?!-))?(?:"[^"]*"|'[^']*'|[^\s"'])+""")  # as a shell takes them apart; a flag goes with its value
+
+
+def examples(text: str, columns: int) -> list[str]:
+    """The examples of a verb in lines of at most so many columns: each comment beside its command where there is room, or all of them below, deeper."""
+    given = [(match[1], match[2]) if (match := COMMENTED.fullmatch(line)) else (line, "") for line in text.strip().splitlines()]
+    beside = max([len(command) for command, comment in given if comment], default=0)
+    at, longest = beside + 4, max(table.width(comment) for _, comment in given)
+    if all(len(command) + 2 <= columns for command, _ in given) and columns - at >= min(longest, ROOM):
+        lines = [f"  {command:{beside if comment else 0}}  {comment}".rstrip() for command, comment in given]
+        return [part for line in lines for part in table.folded(line, columns, at)]
+    told: list[str] = []
+    for command, comment in given:
+        told += _broken(command, columns)
+        told += table.folded(BELOW + comment, columns) if comment else []
+    return told
+
+
+def _broken(command: str, columns: int) -> list[str]:
+    """The command in lines that a shell takes for one."""
+    lines = [" "]
+    for word in WORDS.findall(command):
+        if lines[-1].strip() and len(lines[-1]) + 1 + len(word) + 2 > columns:
+            lines[-1] += " \\"
+            lines.append(BELOW[:-1])
+        lines[-1] += " " + word
+    return lines
 
 
 def groups() -> dict[str, tuple[str, ...]]:
@@ -51,13 +83,13 @@ def text(columns: int) -> str:
 def _lines(columns: int) -> Iterator[str]:
     yield "usage: tenon VERB …"
     yield ""
-    yield from ("  " + line for line in EXAMPLES.strip().splitlines())
+    yield from examples(EXAMPLES, columns)
     yield ""
     for title, names in groups().items():
         yield f"{title}:"
         told = [name for name in names if name in EVERYDAY]
         for name in told:
-            yield table.cut(f"  {name:{INDENT - 2}}{VERBS[name]}", columns)
+            yield from table.folded(f"  {name:{INDENT - 2}}{VERBS[name]}", columns, INDENT)
         others = [name for name in names if name not in EVERYDAY]
         if others:
             yield from table.folded(f"  {'also' if told else '':{INDENT - 2}}{'  '.join(others)}", columns, INDENT)
