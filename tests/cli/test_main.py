@@ -8,14 +8,17 @@ import os
 import shutil
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from tenon import __version__
 from tenon.cli import overview, table
-from tenon.cli.main import VERBS
+from tenon.cli.main import VERBS, main
+from tenon.cli.out import Out
 from tests.cli.conftest import DOOR, PYTHON, PYTHONS, ROOT, Tenon
+from tests.fakes.transcripts import Transcript
 
 READING = ("recall", "why", "status", "agents", "alias", "config", "paths", "doctor")
 
@@ -149,6 +152,24 @@ def test_examples_fit_and_a_comment_is_no_command(verb: str, columns: int) -> No
     assert len(text.strip().splitlines()) == len(commands)
     assert text.split() == [word for line in lines for word in line.split() if word != "\\"]
     assert all(line.startswith("      ") for line in lines if line not in commands)
+
+
+@pytest.mark.parametrize(
+    "verb", [("install", "--dry-run"), ("uninstall", "--dry-run"), ("logs",), ("export", "all.jsonl"), ("import", "--dry-run"), ("import",)]
+)
+def test_on_a_terminal_sentences_are_folded_between_words(verb: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 60 columns; what is longer is one word, a path say, and a command to be copied stays on its line."""
+    told = StringIO()
+    monkeypatch.setattr("tenon.cli.out.make", lambda _: Out(told, told, wide=60, room=60))
+    monkeypatch.setenv("TENON_CLAUDE", str(tmp_path / "none"))
+    monkeypatch.chdir(tmp_path)
+    Transcript(str(Path.home() / ".claude" / "projects" / "-p" / "s1.jsonl"), folder=str(tmp_path)).prompt("we deploy on Tuesdays only")
+    main(["write", "deploys are on Tuesdays"])
+    told.truncate(told.seek(0))
+    main(list(verb))
+    long = [line for line in told.getvalue().splitlines() if table.width(line) > 60 and " " in line.strip() and not line.startswith("  claude ")]
+
+    assert (True, []) == (len(told.getvalue()) > 40, long)
 
 
 def test_comments_are_all_beside_or_all_below_their_commands() -> None:

@@ -106,12 +106,12 @@ def _told(report: Report, path: str, out: Out, *, dry_run: bool) -> None:
         return
     new = [context.counted(report.count(thing, "new"), one, many) for thing, one, many in THINGS if report.count(thing, "new")]
     changed = [context.counted(report.count(thing, "changed"), one, many) for thing, one, many in THINGS if report.count(thing, "changed")]
-    out.line(f"{'Would bring' if dry_run else 'Brought'} along {', '.join(new) or 'nothing new'} from {path}.")
+    out.told(f"{'Would bring' if dry_run else 'Brought'} along {', '.join(new) or 'nothing new'} from {path}.")
     if changed:
-        out.line(f"{', '.join(changed)} {'would be' if dry_run else 'were'} joined with what is here.")
+        out.told(f"{', '.join(changed)} {'would be' if dry_run else 'were'} joined with what is here.")
     known = sum(counts.get("known", 0) for counts in report.counts.values())
     if known:
-        out.line(f"{known:,} of its lines {'are' if known > 1 else 'is'} here already.")
+        out.told(f"{known:,} of its lines {'are' if known > 1 else 'is'} here already.")
     for outcome, said in LEFT_OUT.items():
         for thing, one, many in THINGS:
             count = report.count(thing, outcome)
@@ -169,7 +169,7 @@ def _read(given: Foreign, store: Store, repository: Callable[[str], int], now: f
 def _memory_md(options: argparse.Namespace, here: Context, out: Out) -> int:
     given = [os.path.abspath(os.path.expanduser(options.path))] if options.path else memory_md.folders(paths.claude_home())
     if not given:
-        out.line(f"There is no auto memory in {paths.claude_home()}.")
+        out.told(f"There is no auto memory in {paths.claude_home()}.")
         return 0
     for path in given:
         found = [entry for file in memory_md.files(path) for entry in memory_md.entries(file)]
@@ -189,7 +189,7 @@ def _counted(counts: Counts, prompts: int, path: str, out: Out, *, dry_run: bool
                     **({"repository": whose} if whose else {})})  # fmt: skip
         return
     told = context.counted(counts.new, "memory", "memories") + (f" and {context.counted(prompts, 'prompt')}" if prompts else "")
-    out.line(f"{'Would bring' if dry_run else 'Brought'} along {told}{' of ' + whose if whose else ''} from {path}; {counts.known:,} are here already.")
+    out.told(f"{'Would bring' if dry_run else 'Brought'} along {told}{' of ' + whose if whose else ''} from {path}; {counts.known:,} are here already.")
     if counts.forgotten:
         out.say(f"{counts.forgotten:,} were forgotten here, or superseded, and stay so.")
     if counts.new:

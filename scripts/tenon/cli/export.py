@@ -66,7 +66,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
             return 0
         told = ", ".join(context.counted(counts[name], *LABELS[name]) for name in LABELS if counts[name])
         whose = "all repositories" if here.scope is None else places.key(here.store, here.repository)
-        out.line(f"Wrote {told or 'nothing that is remembered'} of {whose} to {path}, {context.size(size)}, yours alone.")
+        out.told(f"Wrote {told or 'nothing that is remembered'} of {whose} to {path}, {context.size(size)}, yours alone.")
         out.say(f"On the other machine: tenon import {os.path.basename(path)}")
         if here.scope is not None:
             out.say("Of this repository and of what holds everywhere alone; --everywhere takes all.")

@@ -148,7 +148,7 @@ def _dry(options: argparse.Namespace, out: Out, home: str, below: str, since: fl
     if out.json:
         out.record({"files": len(plan.files), "sessions": plan.sessions, "bytes": plan.size_bytes, "already": plan.already, "from": home})
     else:
-        out.line(
+        out.told(
             f"{len(plan.files):,} transcripts of {plan.sessions:,} sessions to read, {context.size(plan.size_bytes)}; {plan.already:,} are read already. (from {home})"
         )
     _left(plan, out)
@@ -215,17 +215,17 @@ def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float, *
         return
     _left(plan, out)
     if not plan.files and not plan.already and since:
-        out.line(f"Nothing to bring along: there is no transcript since {since}.")
+        out.told(f"Nothing to bring along: there is no transcript since {since}.")
         return
     if not plan.files:
-        out.line(
+        out.told(
             f"Nothing to bring along: {plan.already:,} transcripts are read already." if plan.already else "Nothing to bring along: there are no transcripts."
         )
         return
-    out.line(f"{report.new:,} new turns from {len(plan.files):,} transcripts of {plan.sessions:,} sessions in {progress.duration(seconds)}.")
+    out.told(f"{report.new:,} new turns from {len(plan.files):,} transcripts of {plan.sessions:,} sessions in {progress.duration(seconds)}.")
     if excluded:
-        out.line(f"{context.counted(excluded, 'transcript')} excluded (archive.exclude), so nothing of {'it' if excluded == 1 else 'them'} is kept.")
+        out.told(f"{context.counted(excluded, 'transcript')} excluded (archive.exclude), so nothing of {'it' if excluded == 1 else 'them'} is kept.")
     elif not report.new and not problems and not report.left_out:
-        out.line("Nothing in them was new: their turns are in the archive already, or they hold none.")
+        out.told("Nothing in them was new: their turns are in the archive already, or they hold none.")
     if report.left_out:
-        out.line(f"{report.left_out:,} lines were left out (not JSON, or too long); `tenon doctor` says where.")
+        out.told(f"{report.left_out:,} lines were left out (not JSON, or too long); `tenon doctor` says where.")

@@ -95,13 +95,13 @@ def install(here: Machine, options: argparse.Namespace, out: Out, probe: Probe, 
         if step in agreed:
             failed += not _done(step, out, unasked=options.yes)
         elif step.act is None:
-            out.line(f"{step.name}: {step.note}")
+            out.told(f"{step.name}: {step.note}")
             failed += step.wrong and not options.dry_run
         else:
-            out.line(f"{step.name}: {'would ' + step.ask if options.dry_run else 'left as it is'}")
+            out.told(f"{step.name}: {'would ' + step.ask if options.dry_run else 'left as it is'}")
     _closing(here, options, out)
     if agreed and not failed:
-        out.line("Sessions that begin from now on have it; `tenon doctor` checks that all works.")
+        out.told("Sessions that begin from now on have it; `tenon doctor` checks that all works.")
     _findable(here, out, agreed)
     return 1 if failed else 0
 
@@ -131,7 +131,7 @@ def _done(step: Step, out: Out, *, unasked: bool) -> bool:
     except (TenonError, OSError) as error:
         out.say(f"{step.name}: {error}")
         return False
-    out.line(f"{step.name}: done" + (f" ({step.ask})" if unasked else ""))
+    out.told(f"{step.name}: done" + (f" ({step.ask})" if unasked else ""))
     return True
 
 
@@ -139,9 +139,9 @@ def _findable(here: Machine, out: Out, agreed: list[Step]) -> None:
     if any(step.name == "command" for step in agreed):
         other = launcher.shadow(here)
         if not here.on_path(here.bin_dir):
-            out.line(f"{here.bin_dir} is not on your PATH: add it there, or start {here.link} by its whole name")
+            out.told(f"{here.bin_dir} is not on your PATH: add it there, or start {here.link} by its whole name")
         elif other:
-            out.line(f"another program of this name comes first on your PATH: {other}")
+            out.told(f"another program of this name comes first on your PATH: {other}")
 
 
 def _closing(here: Machine, options: argparse.Namespace, out: Out) -> None:
@@ -152,7 +152,7 @@ def _closing(here: Machine, options: argparse.Namespace, out: Out) -> None:
     if options.skills_copy or machine.is_installed(here, settings):
         return
     source = "tenon-memory/tenon" if here.root.startswith(here.cache) else f'"{here.root}"'
-    out.line("The plugin itself is not installed yet. Two commands do it:")
+    out.told("The plugin itself is not installed yet. Two commands do it:")
     out.line(f"  claude plugin marketplace add {source}")
     out.line("  claude plugin install tenon@tenon")
 

@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, out: Out) -> int:
     """0."""
     for line in report(context.agent(options), options.lines, time.time()):
-        out.line(plain(line))
+        out.told(plain(line), 4)
     return 0
 
 

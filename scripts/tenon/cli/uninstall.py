@@ -55,7 +55,7 @@ def uninstall(here: Machine, options: argparse.Namespace, out: Out) -> int:
     pointed = interpreter.changed(here)
     wished = os.path.exists(os.path.join(here.tenon_home, interpreter.NAME))
     if kept.is_empty() and not os.path.exists(kept.path) and not (proxied or pointed or wished):
-        out.line("nothing was installed by `tenon install`")
+        out.told("nothing was installed by `tenon install`")
         _swept(here, out, dry=options.dry_run)
     elif options.dry_run or out.confirm(_question(kept, pointed, proxied=proxied), options.yes):
         _swept(here, out, dry=options.dry_run)
@@ -63,10 +63,10 @@ def uninstall(here: Machine, options: argparse.Namespace, out: Out) -> int:
             _without_proxy(here, kept, out, dry=options.dry_run)
         _take_back(here, kept, out, dry=options.dry_run)
     else:
-        out.line("nothing was taken away")
+        out.told("nothing was taken away")
         return 0
     if agent and options.dry_run:
-        out.line(f"{paths.agent_folder(agent)}: would be deleted with all that '{agent}' remembers")
+        out.told(f"{paths.agent_folder(agent)}: would be deleted with all that '{agent}' remembers")
     elif agent:
         agents.delete(agent, out)
     _closing(here, kept, out, dry=options.dry_run)
@@ -75,25 +75,25 @@ def uninstall(here: Machine, options: argparse.Namespace, out: Out) -> int:
 
 def _swept(here: Machine, out: Out, *, dry: bool) -> None:
     for line in [] if dry else base_url.swept(here):
-        out.line(line)
+        out.told(line)
 
 
 def _without_proxy(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
     """Turns the proxy off and ends it; sessions that still talk through it are told of."""
     if dry:
-        out.line("the proxy would be turned off and ended")
+        out.told("the proxy would be turned off and ended")
         switch = base_url.load()
         if switch is not None and switch.former:
-            out.line(f"{'.'.join(base_url.URL)} in {switch.settings}: would be what it was before")
+            out.told(f"{'.'.join(base_url.URL)} in {switch.settings}: would be what it was before")
         return
     for line in base_url.off(here, kept):
-        out.line(line)
+        out.told(line)
     try:
         daemon.stop()
     except TenonError as error:
         out.say(str(error))
         return
-    out.line("the proxy is off and has ended; a session that talked through it cannot go on, start it anew")
+    out.told("the proxy is off and has ended; a session that talked through it cannot go on, start it anew")
     for path in (daemon.state_path(), daemon.log_path(), daemon.log_path() + ".1"):
         if os.path.exists(path):
             os.remove(path)
@@ -116,30 +116,30 @@ def _take_back(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
         told = "would be taken out" if dry and how in ("restored", "removed") else TOLD[how]
         line = f"{'.'.join(edit.keys)} in {edit.path}: {told}"
         if line != said:  # the rules are an edit each
-            out.line(line)
+            out.told(line)
         said = line
         if not dry:
             kept.edits.remove(edit)
             kept.save()
     for path, target in list(kept.links.items()):
         if dry:
-            out.line(f"{path}: would be removed")
+            out.told(f"{path}: would be removed")
             continue
-        out.line(f"{path}: {'removed' if launcher.unlink(path, target) else 'is not as it was put there, so it stays'}")
+        out.told(f"{path}: {'removed' if launcher.unlink(path, target) else 'is not as it was put there, so it stays'}")
         del kept.links[path]
         kept.save()
     for line in interpreter.take_back(here, kept, dry=dry):  # before the copies go, which are known by their bytes
-        out.line(line)
+        out.told(line)
     if dry:
         if kept.files:
-            out.line(f"{len(kept.files)} copied files would be removed, those you changed would stay")
+            out.told(f"{len(kept.files)} copied files would be removed, those you changed would stay")
         return
     copied, place = len(kept.files), os.path.commonpath(list(kept.files)) if kept.files else ""
     stayed = install.drop_files(kept)
     if copied:
-        out.line(f"{place}: {context.counted(copied - len(stayed), 'file')} removed")
+        out.told(f"{place}: {context.counted(copied - len(stayed), 'file')} removed")
     for path in stayed:
-        out.line(f"{path}: has been changed since and stays")
+        out.told(f"{path}: has been changed since and stays")
     for path in (here.launcher, kept.path):
         if os.path.exists(path):
             os.remove(path)
@@ -149,7 +149,7 @@ def _take_back(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
 def _closing(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
     agents = os.path.join(here.tenon_home, "agents")
     if os.path.isdir(agents) and os.listdir(agents):
-        out.line(f"Memories are kept in {here.tenon_home}; `tenon install` finds them again.")
+        out.told(f"Memories are kept in {here.tenon_home}; `tenon install` finds them again.")
     elif not dry:
         if os.path.exists(deleted.path()):  # without Tenon nobody reads what was deleted, nor after it by itself
             os.remove(deleted.path())
@@ -161,4 +161,4 @@ def _closing(here: Machine, kept: Record, out: Out, *, dry: bool) -> None:
     except TenonError:
         names = []
     for name in names:
-        out.line(f"The plugin itself is removed with: claude plugin uninstall {name}")
+        out.told(f"The plugin itself is removed with: claude plugin uninstall {name}")
