@@ -14,6 +14,8 @@ from tests.dashboard.looking import Looking
 STATIC = Path(__file__).resolve().parent.parent.parent / "scripts" / "tenon" / "dashboard" / "static"
 PAGES = ("memories", "identity", "history", "digests", "selector", "health")
 WIDE = {"width": 1920, "height": 1080}
+# Cells of tables that are narrower than ten letters though their text is longer.
+NARROW = "() => [...document.querySelectorAll('td')].filter((cell) => cell.clientWidth && cell.clientWidth < 70 && cell.textContent.length > 10).map((cell) => cell.textContent)"
 LARGEST = 150_000  # bytes of all that the browser loads besides the data
 
 pytestmark = pytest.mark.live
@@ -50,6 +52,21 @@ def test_every_page_fits_the_window(look: Look, household: Household, size: dict
             seen.shot(f"{page}{'-one' if name else ''}")
         if seen.too_wide() > 0:
             found[f"{page}/{name}"] = seen.too_wide()
+
+    assert {} == found
+
+
+@pytest.mark.parametrize("width", [480, 700, 900, 1100])
+def test_no_table_breaks_its_words_into_letters(look: Look, household: Household, width: int) -> None:
+    """Between a phone and a desk rows are cards, or every column is as wide as a word; no page is wider than the window."""
+    seen = look(size={"width": width, "height": 900})
+    found = {}
+    for page, name in [*places(household), ("digests", "?phase=all")]:
+        seen.open(page, *(["", name] if name.startswith("?") else [name]))
+        seen.page.evaluate("() => document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+        seen.settled()
+        if (broken := seen.page.evaluate(NARROW)) or seen.too_wide() > 0:
+            found[f"{page}/{name}"] = (broken, seen.too_wide())
 
     assert {} == found
 

@@ -150,6 +150,6 @@ function requests(rows) {
   return table("Requests to the model", [
     { title: "When", cell: (row) => when(row.at, true) }, { title: "Model", cell: (row) => `${row.runner}/${row.model}` }, { title: "Input", kind: "number", cell: tokens("input") },
     { title: "Cache written", kind: "number", cell: tokens("written") }, { title: "Cache read", kind: "number", cell: tokens("read") }, { title: "Output", kind: "number", cell: tokens("output") },
-    { title: "Cost", kind: "number", cell: (row) => (row.reported ? dollars(row.dollars) || "not told" : `nothing reported; at most ${number(row.reserved)} tokens`) },
+    { title: "Cost", cell: (row) => (row.reported ? dollars(row.dollars) || "not told" : `nothing reported; at most ${number(row.reserved)} tokens`) },
   ], rows);
 }
