@@ -8,6 +8,7 @@ from hashlib import blake2b
 
 from tenon.base.redact import redact, redact_value
 from tenon.store import edges, episodes, fields, forgotten, identity, index, joined, memories, places, vectors
+from tenon.store.cached import Cached
 from tenon.store.exporting import EPISODE_FIELDS, PROCEDURE_FIELDS
 
 TYPE_CHECKING = False
@@ -68,10 +69,25 @@ class Memories:
         self.frozen = identity.is_frozen(store)
         self.gone: forgotten.Forgotten | None = None
         self.theirs: set[str] = set()  # the ids in the export
-        self.rows: dict[str, int] = {}  # of the ids in the export
-        self.successors: dict[int, str] = {}
-        self._by_text: dict[bytes, int] | None = None
+        self.rows: Cached[str, int] = Cached()  # of the ids in the export
+        self.successors: Cached[int, str] = Cached()
+        self._by_text: Cached[bytes, int] | None = None
         self._fresh: list[Item] = []
+        self._marked: list[Item] = []
+
+    def mark(self) -> None:
+        """From here on what is remembered of the store can be taken back, as a savepoint takes back what was written."""
+        self._marked = list(self._fresh)
+        for each in (self.rows, self.successors, self._by_text):
+            if each is not None:
+                each.mark()
+
+    def take_back(self) -> None:
+        """Forgets what was remembered since the mark."""
+        self._fresh = self._marked
+        for each in (self.rows, self.successors, self._by_text):
+            if each is not None:
+                each.take_back()
 
     def add(self, record: Mapping[str, Any]) -> str:
         """What became of the memory: new, changed, known, forgotten or frozen. Raises ValueError for one that is none."""
@@ -102,11 +118,11 @@ class Memories:
 
     def finish(self) -> None:
         """Says of each that was superseded by what, now that all are there."""
-        for number, ref in self.successors.items():
+        for number, ref in self.successors.held.items():
             successor = self._row(ref)
             if successor is not None and not self._leads_to(successor, number):
                 self.store.execute(SET_SUCCESSOR, (successor, number, successor))
-        self.successors = {}
+        self.successors = Cached()
 
     def add_edge(self, record: Mapping[str, Any]) -> str:
         """What became of the edge: new, changed, known, or apart when not both its ends are here together."""
@@ -154,7 +170,8 @@ class Memories:
     def _known(self, ref: str, repository: int | None, state: State) -> Memory | None:
         """The memory here that it is: of that id, or of that text in the same repository."""
         if self._by_text is None:
-            self._by_text = {self._text_key(home, text): number for number, home, text in self.store.each(ALL)}
+            self._by_text = Cached()
+            self._by_text.held.update((self._text_key(home, text), number) for number, home, text in self.store.each(ALL))
         number = self.store.value(BY_REF, (ref,))
         if number is not None:
             memory = memories.by_id(self.store, number)

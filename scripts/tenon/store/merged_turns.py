@@ -11,6 +11,7 @@ import json
 
 from tenon.base.redact import redact
 from tenon.store import archive, fields, forgotten, spotted, summaries
+from tenon.store.cached import Cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,10 +58,18 @@ class Turns:
         self.told = told
         self.is_excluded = is_excluded
         self.gone: forgotten.Forgotten | None = None
-        self._numbers: dict[str, int | None] = {}  # of the sessions; None for one that is kept out here
+        self._numbers: Cached[str, int | None] = Cached()  # of the sessions; None for one that is kept out here
         self._moved: dict[bytes, int] = {}  # turns that have another hash here
         self._place: tuple[int, int] = (0, 0)  # session and repository of the batch
         self._batch: dict[bytes, _Waiting] = {}
+
+    def mark(self) -> None:
+        """From here on what is remembered of the store can be taken back, as a savepoint takes back what was written."""
+        self._numbers.mark()
+
+    def take_back(self) -> None:
+        """Forgets what was remembered since the mark."""
+        self._numbers.take_back()
 
     def add_session(self, record: Mapping[str, Any]) -> str:
         """What became of the session: new, changed, known or excluded. Raises ValueError for one that is none."""

@@ -13,6 +13,7 @@ from tenon.base.errors import TenonError
 from tenon.base.lean import parse, sqlite
 from tenon.base.redact import redact
 from tenon.store import exporting, fields, forgotten, identity, joined, notes
+from tenon.store.cached import Cached
 from tenon.store.merged_memories import Memories, redacted
 from tenon.store.merged_turns import Turns
 from tenon.store.tasks import STATUSES
@@ -133,7 +134,7 @@ class _Merging:
         # As it is before: whoever wrote the export has let go already of what its own tombstones say.
         self.gone = self.turns.gone = self.memories.gone = forgotten.known(store)
         self.memories.theirs = _ids(path)
-        self._keys: dict[str, int] = {}
+        self._keys: Cached[str, int] = Cached()
         self._aliases: list[tuple[str, str]] = []
         self._later: list[tuple[int, int]] = []  # turns whose parent was not here: line and offset
         self._end: int | None = None
@@ -188,12 +189,26 @@ class _Merging:
             elif kind == "end":
                 self._end = fields.whole(record, "lines")
             else:
-                with self.store.savepoint():
-                    self.report.tell(kind, self._add(kind, record))
+                self.report.tell(kind, self._added(kind, record))
         except (ValueError, KeyError, TypeError, RecursionError, sqlite.IntegrityError) as error:
             if kind == "turn":
                 self.report.tell("turn", "refused")
             self.report.spoil(number, f"{kind}: {error}")
+
+    def _added(self, kind: str, record: Mapping[str, Any]) -> str:
+        """What became of the record, all of which is in the store or nothing, and in what is remembered of the store."""
+        aliases = len(self._aliases)
+        caches = (self._keys, self.turns, self.memories)
+        for each in caches:
+            each.mark()
+        try:
+            with self.store.savepoint():
+                return self._add(kind, record)
+        except Exception:
+            for each in caches:
+                each.take_back()
+            del self._aliases[aliases:]
+            raise
 
     def _add(self, kind: str, record: Mapping[str, Any]) -> str:
         """What became of the record."""
