@@ -33,6 +33,22 @@ def test_a_line_says_share_rate_and_time_left(given: tuple[int, int, int, float]
     assert told == progress.line("x", *given)
 
 
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        (120, "reading transcripts  [##..................] 10%: 300.0 MB of 3,000.0 MB, 1.0 MB/s, 45 min 00 s left, 1,234 turns"),
+        (105, "reading transcripts  [#.........] 10%: 300.0 MB of 3,000.0 MB, 1.0 MB/s, 45 min 00 s left, 1,234 turns"),
+        (92, "reading transcripts  10%: 300.0 MB of 3,000.0 MB, 1.0 MB/s, 45 min 00 s left, 1,234 turns"),
+        (79, "reading transcripts  10%: 300.0 MB of 3,000.0 MB, 1.0 MB/s, 45 min 00 s left"),
+        (66, "reading  10%: 300.0 MB of 3,000.0 MB, 1.0 MB/s, 45 min 00 s left"),
+        (59, "reading  10%, 1.0 MB/s, 45 min 00 s left"),
+    ],
+)
+def test_a_narrow_terminal_keeps_share_rate_and_time_left(columns: int, told: str) -> None:
+    """What is nice to have goes first, and nothing is cut."""
+    assert told == progress.fitted(columns, "reading transcripts", 300_000_000, 3_000_000_000, 300_000_000, 300.0, "bytes", "1,234 turns")
+
+
 def test_a_stretch_of_time_is_told_in_two_units() -> None:
     """Not in thousands of seconds."""
     assert ["0 s", "59 s", "1 min 00 s", "3 h 07 min"] == [progress.duration(seconds) for seconds in (0.2, 59.4, 59.6, 11_230)]
@@ -50,8 +66,8 @@ def test_short_work_shows_nothing_and_long_work_a_line_over_itself() -> None:
             tick(done, note="2 files")
     first, second, gone = notes.getvalue().split("\r")[1:4]
 
-    assert ["reading  [##########..........] 50%: 50 of 100, 50/s, 1 s left, 2 fi…", " " * 69] == [first.rstrip(), gone]
-    assert second.startswith("reading  [############........] 60%: 60 of 100, 30/s")
+    assert ["reading  [#####.....] 50%: 50 of 100, 50/s, 1 s left, 2 files", " " * 69] == [first.rstrip(), gone]
+    assert second.startswith("reading  [######....] 60%: 60 of 100, 30/s")
     assert {69} == {len(first), len(second)}
     assert "" == plain.getvalue()
 
@@ -117,7 +133,7 @@ def test_an_interrupt_leaves_a_clean_line(tenon: Tenon) -> None:
         os.close(side)
 
     before, _, after = told.decode().rpartition(" " * 75 + "\r")
-    assert "reading transcripts  [" in before
+    assert "reading transcripts  " in before and "%: " in before
     assert after.replace("\r\n", " ").startswith("Stopped; what was read so far is kept.")
 
 

@@ -62,8 +62,11 @@ class Shown:
         if now < self.next:
             return
         self.next = now + (EVERY_S if self.out.live else PLAIN_S)
-        told = line(self.label, done, self.total, done - self.first, now - self.began, self.unit, self.note, BAR if self.out.live else 0)
-        self.out.draw(told) if self.out.live else self.out.say(told)
+        numbers = (done, self.total, done - self.first, now - self.began, self.unit)
+        if self.out.live:
+            self.out.draw(fitted((self.out.room or 80) - 1, self.label, *numbers, self.note))
+        else:
+            self.out.say(line(self.label, *numbers, self.note))
 
 
 def shown(out: Out, label: str, total: int = 0, *, unit: str = "", clock: Callable[[], float] = time.monotonic) -> Shown:
@@ -71,14 +74,31 @@ def shown(out: Out, label: str, total: int = 0, *, unit: str = "", clock: Callab
     return Shown(out, label, total, unit, clock)
 
 
-def line(label: str, done: int, total: int, lately: int, seconds: float, unit: str = "", note: str = "", bar: int = 0) -> str:
+def fitted(columns: int, label: str, done: int, total: int, lately: int, seconds: float, unit: str = "", note: str = "") -> str:
+    """The line in so many columns: the bar gives way first, then the note, the label's other words, the sizes; never share, rate and time left."""
+    from tenon.cli.table import width
+
+    short = label.partition(" ")[0]
+    told = ""
+    for named, said, bar, sizes in (
+        (label, note, BAR, True), (label, note, BAR // 2, True), (label, note, 0, True), (label, "", 0, True), (short, "", 0, True), (short, "", 0, False),
+    ):  # fmt: skip
+        told = line(named, done, total, lately, seconds, unit, said, bar, sizes=sizes)
+        if width(told) <= columns:
+            break
+    return told
+
+
+def line(
+    label: str, done: int, total: int, lately: int, seconds: float, unit: str = "", note: str = "", bar: int = 0, *, sizes: bool = True
+) -> str:  # fmt: skip
     """How far it is in one line: a bar of that width (0: none), share, sizes, rate and time left by what was done in the last seconds, note."""
     amount = context.size if unit == "bytes" else "{:,}".format
     rate = lately / seconds if lately > 0 and seconds > 0 else 0.0
     if total > 0:
         share = min(1.0, done / total)
         drawn = f"[{'#' * int(share * bar)}{'.' * (bar - int(share * bar))}] " if bar else ""
-        told = [f"{drawn}{share:.0%}: {amount(done)} of {amount(total)}"]
+        told = [f"{drawn}{share:.0%}" + (f": {amount(done)} of {amount(total)}" if sizes else "")]
     else:
         told = [amount(done)]
     if rate:
