@@ -153,7 +153,7 @@ def test_auto_memory_comes_along_as_text_from_a_file(tenon: Tenon) -> None:
     assert (True, True) == ("Brought along 3 memories of path:" in told.out, "--repo FOLDER" in told.err), told.out + told.err
     kept = rows(tenon, "SELECT kind, source, text, labels FROM memory ORDER BY text")
     assert ("preference", "outside", "Deploying: how it is done\nOn Fridays, by the lantern.", '["auto memory: deploy.md"]') == kept[0]
-    assert ["Notes: use pnpm here,\n  never npm", "Tests: They run with `make velvet`."] == [row[2] for row in kept[1:]]
+    assert ["Tests: They run with `make velvet`.", "use pnpm here,\n  never npm"] == [row[2] for row in kept[1:]]
     assert "0 memories" in tenon.ok("import", str(folder)).out
     assert 1 == tenon.ok("import", str(lost / "MEMORY.md"), "--repo", str(tenon.project), "--json").records[0]["memories"]
 
@@ -164,13 +164,17 @@ def test_auto_memory_comes_along_as_text_from_a_file(tenon: Tenon) -> None:
         ("", []),
         ("---\nname: x\n", ["---\nname: x"]),
         ("1. one\n2. two\n", ["one", "two"]),
-        ("# A\n```\n# no heading\n- no item\n```\n- item\n", ["A: ```\n# no heading\n- no item\n```", "A: item"]),
+        ("## A\n```\n# no heading\n- no item\n```\n- item\n", ["A: ```\n# no heading\n- no item\n```", "A: item"]),
+        ("# The plan of the year\n- use pnpm\n## Style\n- tabs\n", ["use pnpm", "Style: tabs"]),
+        ("```\n# no heading\n```\n# Title\none", ["```\n# no heading\n```", "one"]),
+        ("# Build\n- make\n# Style\n- tabs\n# Notes\n- others\n", ["Build: make", "Style: tabs", "others"]),
+        ("## Project memory\n- one\n## Memory limits\n- two\n# Late\n- three", ["one", "Memory limits: two", "Late: three"]),
         ("- see [there](gone.md)\n", ["see [there](gone.md)"]),
         ("plain\nlines\n\nanother", ["plain\nlines", "another"]),
     ],
 )
 def test_a_file_is_taken_apart(tmp_path: Path, text: str, found: list[str]) -> None:
-    """Into its items and paragraphs under their headings."""
+    """Into its items and paragraphs under their headings, but for the title and what says no more than «notes»."""
     path = tmp_path / "notes.md"
     path.write_text(text, encoding="utf-8")
 

@@ -1,7 +1,7 @@
 """Claude Code's auto memory: MEMORY.md and the topic files beside it, taken apart into entries for memories.
 
-A file with front matter is one entry. In any other each list item, and each paragraph, is one, under its heading; an item that
-only points to a file beside it is passed over, for that file speaks for itself.
+A file with front matter is one entry. In any other each list item, and each paragraph, is one, under its heading, unless that is the
+file's title or says no more than what the file is; an item that only points to a file beside it is passed over, for that file speaks for itself.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ LONGEST = 4000  # characters of one memory
 KINDS = {"user": "preference", "feedback": "preference", "project": "fact", "reference": "fact"}
 FIELD = re.compile(r"\s*(name|description|type)\s*:\s*(.*)")
 HEADING = re.compile(r"(#{1,6})\s+(.*)")
+SAYS_NOTHING = re.compile(
+    r"((claude'?s?|auto|project|agent|my|your|our|the|general|other|misc|more) )*(memor(y|ies)|notes?|index|misc|general|other)(\.md)?", re.IGNORECASE
+)
 ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(.*)")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+\.md)\)")
 FENCE = ("```", "~~~")
@@ -98,6 +101,7 @@ def _items(text: str, folder: str) -> Iterator[str]:
     """The list items and paragraphs, each with the heading that it stands under."""
     heading = fence = ""
     held: list[str] = []
+    title_of_all = _title(text)
 
     def taken() -> Iterator[str]:
         said = "\n".join(held).strip()
@@ -117,12 +121,27 @@ def _items(text: str, folder: str) -> Iterator[str]:
             # What is indented after an empty line still belongs to its item.
             yield from taken()
         if title is not None:
-            heading = title[2].strip().rstrip("#").strip()
+            said = title[2].strip().rstrip("#").strip()
+            heading = "" if (title[1], said) == title_of_all or SAYS_NOTHING.fullmatch(said) else said
         elif item is not None:
             held.append(item[1])
         elif bare:
             held.append(line.rstrip())
     yield from taken()
+
+
+def _title(text: str) -> tuple[str, str]:
+    """The heading above all others as its marks and words, «» where the first one is not, or not the only one of its rank."""
+    fence = ""
+    found: list[tuple[str, str]] = []
+    for line in text.splitlines():
+        bare = line.strip()
+        if fence or bare.startswith(FENCE):
+            fence = bare[:3] if not fence else "" if bare.startswith(fence) else fence
+        elif (heading := HEADING.fullmatch(line)) is not None:
+            found.append((heading[1], heading[2].strip().rstrip("#").strip()))
+    highest = [one for one in found if one[0] == "#"]
+    return highest[0] if len(highest) == 1 and highest == found[:1] else ("", "")
 
 
 def _pieces(text: str) -> Iterator[str]:
