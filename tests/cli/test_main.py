@@ -154,9 +154,7 @@ def test_examples_fit_and_a_comment_is_no_command(verb: str, columns: int) -> No
     assert all(line.startswith("      ") for line in lines if line not in commands)
 
 
-@pytest.mark.parametrize(
-    "verb", [("install", "--dry-run"), ("uninstall", "--dry-run"), ("logs",), ("export", "all.jsonl"), ("import", "--dry-run"), ("import",)]
-)
+@pytest.mark.parametrize("verb", [("install", "--dry-run"), ("uninstall", "--dry-run"), ("logs",), ("export", "all.jsonl"), ("import", "--dry-run")])
 def test_on_a_terminal_sentences_are_folded_between_words(verb: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At 60 columns; what is longer is one word, a path say, and a command to be copied stays on its line."""
     told = StringIO()
