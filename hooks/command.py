@@ -15,7 +15,7 @@ from tenon.base import paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.text import cut
 from tenon.cli.out import shown
-from tenon.digest import summary
+from tenon.digest import forgetting
 from tenon.recall import cue as cues
 from tenon.recall import injection, offer
 from tenon.recall.recall import recall
@@ -145,18 +145,20 @@ def _text_of(store: Store, ref: str) -> str:
 
 
 def _forget(store: Store, event: dict[str, Any], given: str, chosen: Settings) -> Answer:
-    refs = [word for word in given.replace(",", " ").split() if word != "yes"]
+    refs = [word for word in given.replace(",", " ").split() if word not in ("yes", "said")]
     if not refs:
         return Answer(block="Say what to forget: `/memory-forget m7k2p9qxab` or `/memory-forget t1234`. Ids stand behind every recalled item.")
+    said = forgetting.said(store, refs)
+    if "said" in given.split():
+        refs, said = [*refs, *said], []
     gone = forget.preview(store, refs)
     if "yes" not in given.split():
         told = "\n".join(f"  {line}" for line in gone)
-        return Answer(block=f"This would be forgotten for good:\n{told}\nTo do it: /memory-forget {' '.join(refs)} yes")
-    now = time.time()
-    sessions = forget.forget(store, refs, "the user's wish", now)
-    for name in sessions:
-        summary.write(store, name, "", now)
-    return Answer(block=f"Forgotten: {', '.join(refs)}. It is gone from memory, index and summaries, and will not come back.")
+        more = f"\n{forgetting.staying(said)}\nWith what was said: /memory-forget {' '.join(refs)} said yes" if said else ""
+        return Answer(block=f"This would be forgotten for good:\n{told}\nTo do it: /memory-forget {' '.join(refs)} yes{more}")
+    forgetting.forget(store, refs, "the user's wish", time.time())
+    stays = f" {forgetting.staying(said)}" if said else ""
+    return Answer(block=f"Forgotten: {', '.join(refs)}. It is gone from memory, index and summaries, and will not come back.{stays}")
 
 
 COMMANDS = {"memory-recall": _recall, "memory-digest": _digest, "memory-status": _status, "memory-why": _why, "memory-forget": _forget}

@@ -11,7 +11,7 @@ from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.text import cut
-from tenon.digest import session
+from tenon.digest import forgetting, session
 from tenon.recall import injection
 from tenon.recall.recall import SPOKEN, described, recall
 from tenon.store import db, edges, episodes, exchanges, fading, forget, gists, journal, memories, nearby, places, procedures, tasks
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 TURN_CHARS = 2000
 EXCHANGE_CHARS = 40_000
 EXTERNAL = "this was written from outside sources; have the user confirm it before it becomes long-term, then write it with origin user"
+UNCONFIRMED = "Nothing is forgotten yet. Show this to the user (`/memory-forget ID` shows them the words); call again with confirm true once they agree."
+SAID = " The turns in still_said_in say the same and stay: ask whether they go too, and if so pass their ids as well."
 EVERY_KIND = ("prompt", "reply", "call", "result", "other")
 
 
@@ -229,16 +231,12 @@ def _forget(here: Place, given: dict[str, Any]) -> dict[str, Any]:
             here.turns([ref])
         else:
             here.memory(ref)
-    lines = forget.preview(here.store, given["ids"], quote=False)
+    lines, said = forget.preview(here.store, given["ids"], quote=False), forgetting.said(here.store, given["ids"], here.repository)
+    still = {"still_said_in": said} if said else {}
     if not given.get("confirm"):
-        return {
-            "would_forget": lines,
-            "note": "Nothing is forgotten yet. Show this to the user (`/memory-forget ID` shows them the words); call again with confirm true once they agree.",
-        }
-    from tenon.digest import forgetting
-
+        return {"would_forget": lines, **still, "note": UNCONFIRMED + (SAID if said else "")}
     forgetting.forget(here.store, given["ids"], given.get("reason", "the user's wish"), here.now)
-    return {"forgotten": lines}
+    return {"forgotten": lines, **still}
 
 
 # ---------------------------------------------------------------- links, procedures, tasks, upkeep

@@ -61,6 +61,57 @@ def test_without_a_terminal_it_wants_to_be_told_yes(tenon: Tenon) -> None:
     assert ref in tenon.ok("recall", "vault").out
 
 
+def said(tenon: Tenon) -> str:
+    """The id of a memory that plain code made of the archived turn t1."""
+    talk = tenon.talk()
+    talk.prompt(f"Remember: the staging vault is {SECRET}")
+    talk.reply("I will.")
+    tenon.ok("import")
+    return str(tenon.ok("recall", SECRET, "--json").records[0]["id"])
+
+
+def test_the_turn_that_says_the_same_is_named_and_stays(tenon: Tenon) -> None:
+    """Before it is done and after; the turn is found until it is forgotten too."""
+    ref = said(tenon)
+    asked, done = tenon.ok("forget", ref, "--dry-run"), tenon.ok("forget", ref, "--yes")
+
+    assert f"said in t1; it stays and can be recalled: `tenon forget {ref} --said` forgets it too" in " ".join(asked.out.split())
+    assert "It is still said in t1: that stays and can be recalled until it is forgotten too. `tenon forget t1` does that." in " ".join(done.out.split())
+    assert "t1" in tenon.ok("recall", SECRET, "--archive").out
+
+
+def test_with_said_the_turn_goes_too(tenon: Tenon) -> None:
+    """Nothing stored has a word of it, and nothing is said to stay."""
+    done = tenon.ok("forget", said(tenon), "--said", "--yes")
+
+    assert "t1 [user prompt]" in done.out
+    assert "still said" not in done.out
+    assert SECRET.lower().encode() not in everything_stored(tenon).lower()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")
+@pytest.mark.parametrize(("further", "gone"), [(b"y\n", True), (b"\n", False)])
+def test_on_a_terminal_it_asks_for_the_turn_too(tenon: Tenon, further: bytes, gone: bool) -> None:
+    """Yes takes what was said along, anything else leaves it."""
+    import pty
+
+    ref = said(tenon)
+    main, side = pty.openpty()
+    try:
+        run = subprocess.Popen([PYTHON, DOOR, "forget", ref], stdin=side, stdout=subprocess.DEVNULL, stderr=side, cwd=tenon.project, env=tenon.environment())
+        told = b""
+        for answer, question in ((b"y\n", b"for good? [y/N]"), (further, b"what was said in t1? [y/N]")):
+            while question not in told:
+                told += os.read(main, 1000)
+            os.write(main, answer)
+        assert 0 == run.wait(60)
+    finally:
+        os.close(main)
+        os.close(side)
+
+    assert ("" == tenon.ok("recall", SECRET, "--archive").out) == gone
+
+
 @pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")
 @pytest.mark.parametrize(("answer", "code", "gone"), [(b"y\n", 0, True), (b"\n", 1, False)])
 def test_on_a_terminal_it_asks(tenon: Tenon, answer: bytes, code: int, gone: bool) -> None:

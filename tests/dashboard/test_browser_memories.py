@@ -225,16 +225,22 @@ def test_a_memory_is_corrected_and_its_links_are_decided(look: Look, household: 
 
 
 def test_a_memory_is_forgotten_once_that_is_confirmed(look: Look, household: Household) -> None:
-    """And is missing from then on."""
+    """With what was said, where that is ticked; it is missing from then on."""
+    with db.open_store(paths.store_path(household.agent)) as store:
+        turns = memories.lineage(store, memories.get(store, household.memory))
     seen = look(edit=True)
     seen.open("memories", household.memory)
     seen.page.get_by_role("button", name="Forget…").click()
+    seen.page.get_by_label("Also what was said (2 turns)").check()
     seen.page.get_by_role("button", name="Forget it").click()
     seen.page.get_by_role("heading", name="Forgotten").wait_for()
+    assert "still said" not in seen.page.locator("#main").inner_text()
     seen.expected = ["404"]
     seen.open("memories", household.memory)
 
     assert "it may have been forgotten" in seen.page.get_by_role("alert").inner_text()
+    with db.open_reader(paths.store_path(household.agent)) as store:
+        assert ["[]", "[]"] == [store.value("SELECT content FROM turn WHERE id = ?", (turn,)) for turn in turns]
 
 
 def test_who_only_reads_is_offered_no_change(look: Look, household: Household) -> None:

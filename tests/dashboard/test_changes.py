@@ -102,6 +102,24 @@ def test_what_is_forgotten_is_gone_and_stays_gone(store: Store, repository: int)
     assert (False, False) == (b"4711" in data, b"attic code" in data)
 
 
+def test_what_was_said_goes_along_where_that_is_wished(store: Store, repository: int) -> None:
+    """Else the answer names the turn that still says it; «said» is true or false."""
+    origin = turn(store, repository, "the attic code is 1234")
+    refs = [
+        memories.write(store, repository=repository, tier="long", kind="fact", text=text, reason="heard", turns=[int(origin[1:])], now=NOW)[0]
+        for text in ("The attic's code is 1234", "1234 opens the attic")
+    ]
+    stays = changes.change(store, {"action": "forget", "refs": refs[:1]}, NOW)
+    goes = changes.change(store, {"action": "forget", "refs": refs[1:], "said": True}, NOW)
+
+    assert f"It is still said in {origin}: that stays" in stays["done"]
+    assert ([origin], []) == (stays["said"], goes["said"])
+    assert "still said" not in goes["done"]
+    assert "[]" == store.value("SELECT content FROM turn WHERE id = ?", (int(origin[1:]),))
+    with pytest.raises(Wrong, match="true or false"):
+        changes.change(store, {"action": "forget", "refs": refs, "said": "yes"}, NOW)
+
+
 def test_a_memory_whose_letters_are_damaged_can_be_forgotten(store: Store) -> None:
     """Whatever a failing disk made of it."""
     ref = written(store, "The cellar code is 4711")

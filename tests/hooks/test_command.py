@@ -46,6 +46,26 @@ def test_digest_brings_the_oldest_turns_that_wait_and_marks_none(fire, store, re
     assert "nothing to digest" in command(fire, "memory-digest").context
 
 
+def test_forget_names_the_turn_that_says_the_same(fire, store, repository):
+    """It stays, and goes with «said»."""
+    number = archive.session(store, "s", repository=repository, folder="/x", at=NOW)
+    row = archive.Row(uuid="", parent="", role="user", kind="prompt", source="user", at=NOW, content=[{"type": "text", "text": "seven attempts, please"}])
+    turn = archive.append(store, number, repository, [row])[1][0]
+    refs = [
+        memories.write(store, repository=repository, tier="long", kind="decision", text=f"{text} attempts.", reason="agreed", turns=[turn], now=NOW)[0]
+        for text in ("Seven", "At most seven")
+    ]
+    asked = command(fire, "memory-forget", refs[0]).answer["reason"]
+    done = command(fire, "memory-forget", f"{refs[0]} yes").answer["reason"]
+    kept = store.value("SELECT content FROM turn WHERE id = ?", (turn,))
+    command(fire, "memory-forget", f"{refs[1]} said yes")
+
+    assert f"It is still said in t{turn}: that stays" in asked
+    assert f"With what was said: /memory-forget {refs[0]} said yes" in asked
+    assert f"It is still said in t{turn}: that stays" in done
+    assert ("seven" in kept, "[]") == (True, store.value("SELECT content FROM turn WHERE id = ?", (turn,)))
+
+
 def test_status_why_and_forget_are_answered_without_the_model(fire, store, repository):
     """The prompt is stopped and the answer is its reason."""
     ref = remember(store, repository, "The retry budget is seven attempts.")

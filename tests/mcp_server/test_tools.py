@@ -430,6 +430,19 @@ def test_forgetting_is_shown_first_and_done_when_the_user_agreed(tools: Tools, s
     assert "stays gone" in tools.refused("memory_write", tier="short", type="fact", content="The zebra's owner has the number 0650 1234567.")
 
 
+def test_the_turns_that_say_the_same_are_named_to_the_model(tools: Tools, store: Store, repository: int) -> None:
+    """Before, so that it can ask and pass their ids; after, because they stay. One of another repository is not for it to name."""
+    turn = say(store, repository, "The zebra is mine.")[0]
+    ref = tools.write("The user owns the zebra.", turns=[turn])
+    shown, with_it = tools("memory_forget", ids=[ref]), tools("memory_forget", ids=[ref, turn])
+    done = tools("memory_forget", ids=[ref], confirm=True)
+
+    assert ([turn], [turn]) == (shown["still_said_in"], done["still_said_in"])
+    assert "ask whether they go too" in shown["note"]
+    assert ("still_said_in" in with_it, "ask whether" in with_it["note"]) == (False, False)
+    assert [turn] == tools.recall("zebra", archive=True)
+
+
 def test_nothing_is_forgotten_when_one_of_the_ids_is_wrong(tools: Tools) -> None:
     """Whole or not at all; nor is anything else than memories and turns taken."""
     ref = tools.write("zebra")

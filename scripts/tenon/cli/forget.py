@@ -29,6 +29,7 @@ HELP = (
 EXAMPLES = """
 tenon forget --dry-run m7k2p9qxab        what would go
 tenon forget m7k2p9qxab t1234            one memory and one turn
+tenon forget m7k2p9qxab --said           the memory, and the turns in which it was said
 tenon forget --text -                    asks for a text, and forgets whatever contains it
 """
 SHOWN = 40
@@ -39,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
     parser.add_argument("refs", nargs="*", metavar="REF", help="a memory's, a turn's or a session's id")
     parser.add_argument("--text", choices=("-",), metavar="-", default="", help="forget what contains the text that is read from stdin")
+    parser.add_argument("--said", action="store_true", help="also the turns that the memories came from, in which the same is said")
     parser.add_argument("--reason", default="the user's wish", help="why, for the record; do not repeat the text in it")
     parser.add_argument("--dry-run", action="store_true", help="only show what would go")
     parser.add_argument("--yes", action="store_true", help="do not ask")
@@ -60,12 +62,18 @@ def run(options: argparse.Namespace, out: Out) -> int:
             out.say("Nothing that is stored contains that text. (Keys and passwords are taken out before anything is stored.)")
             _still(here, texts, out)
             return 0
+        said = forgetting.said(here.store, refs)
+        if options.said:
+            refs, said = [*refs, *said], []
         lines = forget.preview(here.store, refs)
         if all(line.endswith(" was forgotten before") for line in lines):
             out.say(f"Nothing to forget: {', '.join(lines)}.")
             return 0
         if not out.json:
             show(lines, options.dry_run, out)
+            if said:
+                more = " ".join([*(refs if not texts else ["--text", "-"]), "--said"])
+                out.told(f"  said in {forgetting.named(said)}; {_stay(said)} and can be recalled: `tenon forget {more}` forgets {_them(said)} too")
         if options.dry_run:
             _record(lines, False, out)
             return 0
@@ -74,9 +82,29 @@ def run(options: argparse.Namespace, out: Out) -> int:
         if not out.confirm("Forget this for good?", options.yes):
             out.say("Nothing was forgotten.")
             return 1
+        if said and not options.yes:
+            further, said = _further(here, refs, said, lines, out)
+            refs, lines = [*refs, *further], forget.preview(here.store, [*refs, *further])
         _forget(here, refs, options.reason, texts, out)
+        if said and not out.json:
+            out.told(f"{forgetting.staying(said)} `tenon forget {' '.join(said)}` does that.")
         _record(lines, True, out)
     return 0
+
+
+def _further(here: Context, refs: Sequence[str], said: list[str], lines: Sequence[str], out: Out) -> tuple[list[str], list[str]]:
+    """Of the turns that stay those that the user wants forgotten too, and those that stay all the same."""
+    show([line for line in forget.preview(here.store, [*refs, *said]) if line not in lines], dry_run=True, out=out)
+    agreed = out.confirm(f"Forget also what was said in {forgetting.named(said)}?", yes=False)
+    return (said, []) if agreed else ([], said)
+
+
+def _stay(turns: Sequence[str]) -> str:
+    return "it stays" if len(turns) == 1 else "they stay"
+
+
+def _them(turns: Sequence[str]) -> str:
+    return "it" if len(turns) == 1 else "them"
 
 
 def _forget(here: Context, refs: Sequence[str], reason: str, texts: Sequence[str], out: Out) -> None:

@@ -58,8 +58,13 @@ def _forget(store: Store, given: Given, now: float) -> dict[str, Any]:
     listed = given.get("refs")
     if not isinstance(listed, list) or not 1 <= len(listed) <= MOST:
         raise Wrong(f"'refs' is a list of ids of memories (m…) and turns (t…), at most {MOST}.")
+    if not isinstance(given.get("said", False), bool):
+        raise Wrong("'said' is true or false.")
     refs, reason = [_ref(one) for one in listed], _text(given, "reason", empty=True)
     store.leniently()  # a turn that was tampered with can be forgotten too
+    said = forgetting.said(store, refs)
+    if given.get("said"):
+        refs, said = [*refs, *said], []
     lines = forget.preview(store, refs, quote=False)
     if all(line.endswith(" was forgotten before") for line in lines):
         return {"done": "It was forgotten before.", "lines": lines}
@@ -67,12 +72,14 @@ def _forget(store: Store, given: Given, now: float) -> dict[str, Any]:
     done = "Forgotten. It is gone from memories, index and summaries, and will not be written again."
     if any(ref.startswith("t") for ref in refs):
         done += " Claude Code's own transcript of that session still has it, until Claude Code cleans it up or you delete it."
+    if said:
+        done += f" {forgetting.staying(said)}"
     backups = [os.path.basename(path) for path in backup.known(store)]
     if backups:
         done += f" Backups from before may still hold it, delete those that must not: {', '.join(backups)}."
     if not clean:
         done += " Another process is reading the store, so its log still holds the old pages; they go when that process ends."
-    return {"done": done, "lines": lines}
+    return {"done": done, "lines": lines, "said": said}
 
 
 def _approve(store: Store, given: Given, now: float) -> dict[str, Any]:
@@ -125,7 +132,7 @@ def _number(given: Given, name: str) -> int:
 
 ACTIONS: dict[str, tuple[Callable[[Store, Given, float], dict[str, Any]], Collection[str]]] = {
     "correct": (_correct, ("ref", "text", "reason")),
-    "forget": (_forget, ("refs", "reason")),
+    "forget": (_forget, ("refs", "reason", "said")),
     "approve": (_approve, ("edge", "reason")),
     "reject": (_reject, ("edge", "reason")),
     "undo": (_undo, ("digest",)),

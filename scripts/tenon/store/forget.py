@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from tenon.store.exchanges import Turn
     from tenon.store.memories import Memory
 
-__all__ = ["checkpoint", "forget", "matching", "preview", "rebuild"]
+__all__ = ["checkpoint", "forget", "matching", "preview", "rebuild", "saying"]
 
 FEW = 100  # passages that are looked for in the index, word by word, after they were taken out
-
 SHORTEST = 8  # characters of a turn or memory that is looked for in damaged files; a shorter one stands in any file
 OTHERS = ("gist:", "task:", "handoff:", "edge:", "where:", "place:", "feed:", "repository:", "journal:", "damaged:", "conversation:", "piece:")
 NUMBERED = ("gist", "handoff", "edge", "where", "repository", "conversation", "piece")
@@ -123,6 +122,12 @@ def _said(text: str, at: float, quote: bool) -> str:
     if quote:
         return f"«{cut(text, 100)}»"
     return f"{len(text):,} characters of {time.strftime('%Y-%m-%d', time.gmtime(at))}"
+
+
+def saying(store: Store, refs: Sequence[str]) -> list[tuple[Memory, list[int]]]:
+    """The memories that go with these refs, each with those of its turns that do not. Raises TenonError for an unknown ref."""
+    going = _going(store, refs)
+    return [(memory, [turn for turn in memories.lineage(store, memory) if turn not in going.turns]) for memory in going.memories.values()]
 
 
 def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_given: Sequence[str] = ()) -> list[str]:

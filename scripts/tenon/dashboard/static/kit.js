@@ -1,4 +1,4 @@
-// What every page is built from: elements, times and numbers in words, tables, controls that live in the address.
+// What every page is built from: elements, times and numbers in words, tables, dialogs.
 // Text goes into the page as text and nowhere as markup: the page's policy refuses innerHTML.
 
 /** An element with its attributes (functions listen: {onclick: …}; null and false are left out) and children (nodes, texts, lists, null). */
@@ -107,9 +107,14 @@ export function section(title, ...children) {
   return el("section", {}, el("h2", {}, title), ...children);
 }
 
+/** A sentence, in which what stands between backticks is code: a command. */
+export function worded(sentence) {
+  return sentence.split("`").map((part, place) => (place % 2 ? el("code", {}, part) : part));
+}
+
 /** A sentence where nothing is, which says what to do. */
 export function empty(sentence) {
-  return el("p", { class: "empty" }, sentence);
+  return el("p", { class: "empty" }, worded(sentence));
 }
 
 /**
@@ -123,79 +128,6 @@ export function table(caption, columns, rows) {
   element.add = (more) => body.append(...more.map((row) => el("tr", {}, columns.map((column) => el("td", { class: column.kind || null, "data-title": column.title || null, dir: column.kind === "wide" ? "auto" : null }, column.cell(row))))));
   element.add(rows);
   return element;
-}
-
-/** The button that brings the next rows of a list: `add(data)` is called with each answer. Null when there are none. */
-export function more(page, data, add) {
-  if (!data.next) return null;
-  const button = el("button", { type: "button", class: "more" }, "Show more");
-  let next = data.next;
-  button.addEventListener("click", async () => {
-    button.disabled = true;
-    try {
-      const query = new URLSearchParams(page.query);
-      query.set("after", next);
-      const found = await page.load(query);
-      add(found);
-      next = found.next;
-      announce("more is shown");
-      if (!next) button.remove();
-    } catch (error) {
-      announce(error.message);
-      button.after(failure(error));
-    }
-    button.disabled = false;
-  });
-  return button;
-}
-
-/**
- * A form whose values are the address: each change is put there, the data of the new address fetched and given to `render`.
- * Fields are {name, label, type: "search"}, {name, label, options: [[value, words], …]} or {name, label, type: "check"} (value «on»).
- */
-export function controls(page, fields, render) {
-  let waiting = 0;
-  let fetching = null;
-  const form = el("form", { class: "controls", role: "search", onsubmit: (event) => event.preventDefault() });
-  const apply = async () => {
-    for (const field of fields) {
-      const value = field.type === "check" ? (form.elements[field.name].checked ? "on" : "") : form.elements[field.name].value.trim();
-      if (value) page.query.set(field.name, value);
-      else page.query.delete(field.name);
-    }
-    page.query.delete("after");
-    page.keep();
-    fetching?.abort();
-    fetching = new AbortController();
-    form.setAttribute("aria-busy", "true");
-    try {
-      const data = await page.load(page.query, fetching.signal);
-      render(data);
-      announce(data.said || "");
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      announce(error.message);
-      render(null, error);
-    }
-    form.removeAttribute("aria-busy");
-  };
-  const soon = () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(apply, 120);
-  };
-  form.append(...fields.map((field) => control(field, page.query.get(field.name) || "", soon, apply)));
-  return form;
-}
-
-function control(field, value, soon, apply) {
-  if (field.type === "search") {
-    return el("label", { class: "grows" }, field.label, el("input", { type: "search", name: field.name, value, autocomplete: "off", spellcheck: "false", placeholder: field.hint || null, oninput: soon }));
-  }
-  if (field.type === "check") {
-    return el("label", { class: "check" }, el("input", { type: "checkbox", name: field.name, checked: value === "on", onchange: apply }), field.label);
-  }
-  const known = field.options.some(([option]) => option === value) ? field.options : [...field.options, [value, value]];
-  return el("label", {}, field.label, el("select", { name: field.name, onchange: apply }, known.map(([option, words]) => el("option", { value: option, selected: option === value }, words))));
 }
 
 /** The parts of a whole as one bar: [{name, value, style}…]; style is one of p1 to p8. With its words below, for every eye. */
@@ -224,10 +156,10 @@ export function button(label, action, style = "") {
   return element;
 }
 
-/** Asks in a dialog, with fields ({name, label, value, rows}) if there are any; resolves to their values, or to null. */
+/** Asks in a dialog, with fields ({name, label, value, rows} or {name, label, type: "check"}) if there are any; resolves to their values, or to null. */
 export function asked(question, yes, fields = []) {
   return new Promise((resolve) => {
-    const inputs = fields.map((field) => el("label", {}, field.label, field.rows
+    const inputs = fields.map((field) => field.type === "check" ? el("label", { class: "check" }, el("input", { type: "checkbox", name: field.name }), field.label) : el("label", {}, field.label, field.rows
       ? el("textarea", { name: field.name, rows: field.rows, required: field.required }, field.value || "") : el("input", { name: field.name, value: field.value || "", required: field.required })));
     const heading = el("h2", { id: "asked" }, question);
     const form = el("form", { method: "dialog" }, heading, inputs, el("p", { class: "buttons" },
@@ -244,10 +176,10 @@ export function asked(question, yes, fields = []) {
 
 /** What went wrong, in a box. */
 export function failure(error) {
-  return el("p", { class: "failure", role: "alert" }, error.message || String(error));
+  return el("p", { class: "failure", role: "alert" }, worded(error.message || String(error)));
 }
 
 /** Says a sentence to those who do not see the page. */
 export function announce(sentence) {
-  document.getElementById("announced").textContent = sentence;
+  document.getElementById("announced").textContent = sentence.replaceAll("`", "");
 }

@@ -22,7 +22,7 @@ export function one(main, data, page) {
     el("blockquote", { class: "lead", dir: "auto" }, memory.text || "(no text)"),
     memory.cut && el("p", { class: "faint" }, "The text goes on; `tenon recall --id` shows all of it."),
     memory.reason && el("p", { class: "reason", dir: "auto" }, el("span", { class: "faint" }, "because "), memory.reason),
-    page.allowEdit && mending(memory, page),
+    page.allowEdit && mending(memory, data.lineage, page),
     comesUp(data, page),
     figures(memory, page),
     data.episode && section("What happened", facts(Object.entries(EPISODE).map(([name, title]) => [title, data.episode[name]]))),
@@ -34,7 +34,8 @@ export function one(main, data, page) {
   ].filter(Boolean));
 }
 
-function mending(memory, page) {
+function mending(memory, lineage, page) {
+  const turns = lineage.flatMap((origin) => origin.turns).filter((turn) => turn.lineage && !turn.forgotten).length;
   const done = async (action, fields) => {
     const { done: said } = await page.change(action, fields);
     announce(said);
@@ -47,9 +48,10 @@ function mending(memory, page) {
     page.again();
   };
   const forget = async () => {
-    const given = await asked("Forget this memory for good?", "Forget it", [{ name: "reason", label: "Why (it is kept without the text)" }]);
+    const given = await asked("Forget this memory for good?", "Forget it", [{ name: "reason", label: "Why (it is kept without the text)" },
+      ...(turns ? [{ name: "said", label: `Also what was said (${counted(turns, "turn")})`, type: "check" }] : [])]);
     if (!given) return;
-    const said = await done("forget", { refs: [memory.ref], reason: given.reason });
+    const said = await done("forget", { refs: [memory.ref], reason: given.reason, said: Boolean(given.said) });
     document.getElementById("main").replaceChildren(el("h1", {}, "Forgotten"), el("p", {}, said), el("p", {}, link(page.to("memories"), "All memories")));
   };
   return el("p", { class: "buttons" }, memory.status !== "superseded" && button("Correct…", correct), button("Forget…", forget));
@@ -64,7 +66,7 @@ function comesUp(data, page) {
     event.preventDefault();
     if (input.value.trim()) page.query.set("cue", input.value.trim());
     else page.query.delete("cue");
-    page.keep();
+    page.enter();
     try {
       answer.replaceChildren(...(await page.load(page.query)).against.map((sentence) => el("p", {}, sentence)));
     } catch (error) {
