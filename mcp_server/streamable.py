@@ -165,7 +165,7 @@ class Connection(loopback.Connection):
 
     def _judged(self, headers: Headers) -> int:
         """The status of the answer that was sent. Raises loopback.Refused."""
-        refused = loopback.stranger(self.connection, self.who) or foreign(headers, self.server.port)
+        refused = foreign(headers, self.server.port)
         if refused:
             raise loopback.Refused(403, refused)
         agent = routed(self.requestline.split(" ")[1], headers)

@@ -55,11 +55,6 @@ class Pages(Connection):
     server: DashboardServer
     who = WHO
 
-    def setup(self) -> None:
-        """Nothing is known of it yet."""
-        super().setup()
-        self.known = False
-
     def refuse(self, status: int, sentence: str) -> int:
         """Sends an error as JSON; its size in bytes."""
         answer = message.data({"error": sentence}, status)
@@ -79,10 +74,6 @@ class Pages(Connection):
 
     def _served(self, target: str, headers: Sequence[tuple[str, str]]) -> None:
         """Raises Refused for what is not answered."""
-        sentence = "" if self.known else loopback.stranger(self.connection, WHO)
-        if sentence:
-            raise Refused(403, sentence)
-        self.known = True
         target = loopback.path_of(target, ELSEWHERE)
         answer = asked(self, self.server.dashboard, target, headers)
         self.whole(answer.status, answer.headers, answer.body)

@@ -59,7 +59,6 @@ class Handler(Connection):
         """Makes the connection known to the proxy."""
         super().setup()
         self.idle = True
-        self.known = False
         self.call: Call | None = None
         self.server.enter(self)
 
@@ -79,8 +78,7 @@ class Handler(Connection):
     def handle_one_request(self) -> None:
         """Serves the next request; close_connection says whether another may follow."""
         self.close_connection = True
-        self.connection.settimeout(IDLE_S)
-        if not self.server.rest(self) or not self.rfile.peek(1):
+        if not self.server.rest(self) or not self.awaited(IDLE_S):
             return
         self.server.busy(self)
         self.connection.settimeout(READ_S)
@@ -117,11 +115,8 @@ class Handler(Connection):
         target = loopback.path_of(target, ELSEWHERE)
         shown = page.is_page(target)  # the pages have a judge of their own: they are for browsers
         sentence = "" if shown else admission.refusal(headers, old=self.request_version == "HTTP/1.0")
-        if not self.known and not sentence:
-            sentence = loopback.stranger(self.connection, WHO)
         if sentence:
             raise Refused(403, sentence)
-        self.known = True
         if shown:
             page.serve(self, target, headers, line)
             return

@@ -51,6 +51,8 @@ class Proxy(Server):
     TenonError when the port is taken.
     """
 
+    most = 512  # sessions, their sub-agents and their tools
+
     def __init__(
         self,
         address: tuple[str, int],
@@ -125,7 +127,7 @@ class Proxy(Server):
 
     def verify_request(self, request: object, client_address: object) -> bool:
         """Whether a new connection is taken."""
-        return not self.stopping
+        return not self.stopping and super().verify_request(request, client_address)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Notes why a connection was given up, unless its client is gone: one connection does not end the others."""

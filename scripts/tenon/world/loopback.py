@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import sys
+import threading
 import time
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 
 from tenon.world import dial, peer, strict
+from tenon.world.call import shut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +25,12 @@ REASONS = {413: "Content Too Large"}  # where the library's word is an older one
 DRAINED = 256 * 1024 * 1024
 DRAIN_S = 2.0
 NO_HTTP = "it does not begin like HTTP/1.1"
+FIRST_S = 30.0  # within that a new connection says something; a client may open one ahead, but not for long
+CROWDED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)  # why no connection can be taken at the moment
+PAUSE_S = 0.1  # until it is tried again
+ROOM = 8  # idle connections that are closed to make room
+SPARE = 64  # open files that connections leave to the stores and to what is asked elsewhere
+FULL = "{} has as many connections open as it can serve; try again in a moment."
 
 
 class Refused(Exception):
@@ -32,19 +43,79 @@ class Refused(Exception):
 
 
 class Server(ThreadingHTTPServer):
-    """Listens on this machine, each connection in a thread of its own."""
+    """Listens on this machine, each connection in a thread of its own: of this user, and not more than `most`."""
 
+    most = 256  # connections at once; the one that is idle for longest makes way for a new one
     daemon_threads = True
     request_queue_size = 256
     # Connections that have just ended do not block the port; Windows would let another program share it.
     allow_reuse_address = sys.platform != "win32"
     allow_reuse_port = False
 
+    def __init__(self, address: tuple[str, int], handler: type[Connection]) -> None:
+        self._who = handler.who
+        self._room = threading.Lock()
+        self._held: dict[socket.socket, float | None] = {}  # since when each waits for a request; None while it has one
+        self._highest = _most_files() - SPARE
+        super().__init__(address, handler)
+
     def server_bind(self) -> None:
         """Binds the port; without HTTPServer's question for this machine's name, which can take seconds."""
         if sys.platform == "win32":
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         TCPServer.server_bind(self)
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """The next connection. Raises OSError; where there is no room for one, after room was made and a moment has passed."""
+        try:
+            return super().get_request()
+        except OSError as error:
+            if error.errno in CROWDED:
+                self.make_room(ROOM)
+                time.sleep(PAUSE_S)  # the connection still waits, so the loop would come back at once
+            raise
+
+    def verify_request(self, request: Any, client_address: object) -> bool:
+        """Whether a new connection is taken, before anything is spent on it: another user's is not, nor one too many."""
+        sentence, status = stranger(request, self._who), 403
+        if not sentence:
+            if len(self._held) >= self.most or request.fileno() > self._highest:
+                self.make_room(1)
+            with self._room:
+                if len(self._held) < self.most and request.fileno() <= self._highest:
+                    self._held[request] = time.monotonic()
+                    return True
+            sentence, status = FULL.format(self._who), 503
+        _turn_away(request, status, sentence)
+        return False
+
+    def shutdown_request(self, request: Any) -> None:
+        """Ends a connection."""
+        with self._room:
+            self._held.pop(request, None)
+        super().shutdown_request(request)
+
+    def rests(self, connection: socket.socket) -> None:
+        """The connection waits for a request from now on."""
+        with self._room:
+            if connection in self._held:
+                self._held[connection] = time.monotonic()
+
+    def works(self, connection: socket.socket) -> bool:
+        """The connection has a request; False when it had to make way."""
+        with self._room:
+            if connection not in self._held:
+                return False
+            self._held[connection] = None
+            return True
+
+    def make_room(self, count: int) -> None:
+        """Closes so many connections that wait for a request, those that wait for longest."""
+        with self._room:
+            idle = sorted((since, number, one) for number, (one, since) in enumerate(self._held.items()) if since is not None)
+            for _, _, one in idle[:count]:
+                del self._held[one]
+                shut(one)
 
 
 class Connection(BaseHTTPRequestHandler):
@@ -56,6 +127,8 @@ class Connection(BaseHTTPRequestHandler):
     rbufsize = strict.PIECE
     who = "Tenon"
     expects = False
+    begun = False  # whether it has sent something
+    server: Server
 
     def refuse(self, status: int, sentence: str) -> int:
         """Sends an error; its size in bytes."""
@@ -86,8 +159,7 @@ class Connection(BaseHTTPRequestHandler):
     def next(self, idle_s: float, read_s: float) -> list[tuple[str, str]] | None:
         """The headers of the next request, None when there is none or it has got its answer; close_connection says whether another may follow."""
         self.close_connection = True
-        self.connection.settimeout(idle_s)
-        if not self.rfile.peek(1):
+        if not self.awaited(idle_s):
             return None
         self.connection.settimeout(read_s)
         if not self.understood():
@@ -96,6 +168,13 @@ class Connection(BaseHTTPRequestHandler):
         headers = strict.pairs(self.headers)
         self.close_connection = self.request_version == "HTTP/1.0" or "close" in strict.tokens(headers, "connection")
         return headers
+
+    def awaited(self, idle_s: float) -> bool:
+        """Whether a request begins to arrive in that time, the first one in FIRST_S; False when the client leaves, or had to make way. Raises OSError."""
+        self.server.rests(self.connection)
+        self.connection.settimeout(idle_s if self.begun else min(idle_s, FIRST_S))
+        self.begun = bool(self.rfile.peek(1))
+        return self.begun and self.server.works(self.connection)
 
     def length(self, headers: Sequence[tuple[str, str]]) -> int:
         """The length of the body, strict.CHUNKED for one in chunks. Raises Refused when it is in doubt."""
@@ -181,11 +260,33 @@ class Connection(BaseHTTPRequestHandler):
 
 def stranger(client: socket.socket, who: str) -> str:
     """Why whoever is at the other end of a connection is not served; "" when they are."""
-    if not dial.is_loopback(str(client.getpeername()[0])):
+    try:
+        address = str(client.getpeername()[0])
+    except OSError:
+        return f"{who} serves clients that are there."  # this one has left
+    if not dial.is_loopback(address):
         return f"{who} serves this machine only."
     if peer.is_foreign(client):
         return f"{who} belongs to another user of this machine; start your own with Tenon's command."
     return ""
+
+
+def _turn_away(client: socket.socket, status: int, sentence: str) -> None:
+    """Tells a client that is not served why, as far as that can be done without waiting for it."""
+    body = sentence.encode() + b"\n"
+    head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    try:
+        client.setblocking(False)
+        client.send(head.encode() + body)
+        client.recv(strict.PIECE)  # what was not read would turn the end into a reset
+    except OSError:
+        pass  # the client has left, or has said nothing yet
+
+
+def _most_files() -> int:
+    """How many files this process may have open."""
+    most = os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else -1
+    return most if most > 0 else sys.maxsize  # without end, or not known, as on Windows
 
 
 def path_of(target: str, elsewhere: str) -> str:
