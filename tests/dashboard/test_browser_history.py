@@ -65,7 +65,7 @@ def test_what_was_said_is_found_while_it_is_typed(look: Look) -> None:
 def test_a_search_that_finds_little_goes_on_by_itself(look: Look) -> None:
     """As far back as it must; then the rest is a button's."""
     seen = look()
-    pages = [{"hits": [], "words": ["x"], "next": str(number), "further": True, "clients": [], "said": ""} for number in range(20)]
+    pages = [{"hits": [], "words": ["x"], "next": str(number), "further": True, "clients": [], "count": 0} for number in range(20)]
     asked = []
 
     def answer(route: Any) -> None:

@@ -87,7 +87,7 @@ def test_a_line_says_what_a_memory_is(kept: Kept) -> None:
         "ref": ref, "text": "the lamp", "tier": "long", "kind": "fact", "source": "user", "writer": "user", "repository": "example.org/acme/widgets", "status": "live",
         "strength": 0.997, "citations": 0, "revision": 1, "created": NOW - 86400.0, "reinforced": NOW - 86400.0,
     } == told["rows"][0]  # fmt: skip
-    assert ({"live": 1, "faded": 0, "superseded": 0}, None, "1 memory") == (told["held"], told["next"], told["said"])
+    assert ({"live": 1, "faded": 0, "superseded": 0}, None, 1) == (told["held"], told["next"], told["count"])
 
 
 def test_a_search_gives_the_words_to_mark(kept: Kept) -> None:

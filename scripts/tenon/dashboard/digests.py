@@ -39,7 +39,7 @@ def page(here: Place, query: Query) -> dict[str, Any]:
     counts, spent = browse_digests.counts(here.store, [one.id for one in shown]), browse_digests.spent(here.store, shown)
     return {
         "digests": [_told(here.store, one, counts[one.id], spent.get(one.id)) for one in shown], "next": str(shown[-1].id) if len(found) > ROWS else None,
-        "spotting": wanted == browse_digests.BY_MODEL and browse_digests.has_spotting(here.store), "said": f"{len(shown)} shown",
+        "spotting": wanted == browse_digests.BY_MODEL and browse_digests.has_spotting(here.store), "count": len(shown),
     }  # fmt: skip
 
 

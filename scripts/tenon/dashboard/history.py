@@ -182,7 +182,7 @@ def _sessions(store: Store, scope: list[int] | None, client: str, key: str) -> d
         told["summary"] = None if summary is None else {"text": cut(summary.text, SHOWN), "writer": summary.writer}
         rows.append(told)
     following = f"{found[ROWS - 1].last!r}~{found[ROWS - 1].id}" if len(found) > ROWS else None
-    return {"sessions": rows, "next": following}
+    return {"sessions": rows, "next": following, "count": len(rows)}
 
 
 def _found(store: Store, text: str, scope: list[int] | None, client: str, key: str, *, tools: bool) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _found(store: Store, text: str, scope: list[int] | None, client: str, key: s
         for hit in hits
     ]  # fmt: skip
     more = f"{following[0]}~{following[1]}" if following else None
-    return {"hits": rows, "words": sought.words, "next": more, "further": bool(following) and len(hits) < ROWS, "said": f"{len(hits)} found"}
+    return {"hits": rows, "words": sought.words, "next": more, "further": bool(following) and len(hits) < ROWS, "count": len(rows)}
 
 
 def _key(text: str, kind: type[float | int]) -> tuple[float, int]:

@@ -50,7 +50,7 @@ def page(here: Place, query: Query) -> dict[str, Any]:
     names = Names(here)
     told: dict[str, Any] = {
         "rows": [names.row(memory) for memory in found], "next": f"{more.value!r}:{more.row}:{more.before}:{more.now!r}" if more is not None else None,
-        "words": [word.rstrip("*") for word in wanted.words], "choices": CHOICES, "said": _said(len(found), more is not None),
+        "words": [word.rstrip("*") for word in wanted.words], "choices": CHOICES, "count": len(found),
     }  # fmt: skip
     return told if text or key else {**told, "held": browse_memories.held(here.store)}
 
@@ -142,12 +142,6 @@ def _key(text: str) -> Key:
     if not 0 <= found.row <= browse_memories.END or not 0 <= found.before <= browse_memories.END or not isfinite(found.now) or found.value != found.value:
         raise Wrong("'after' is what the page before gave as its 'next'.")
     return found
-
-
-def _said(count: int, more: bool) -> str:
-    if not count:
-        return "nothing found so far" if more else "nothing found"
-    return f"{count} {'memory' if count == 1 else 'memories'}{', and there are more' if more else ''}"
 
 
 def _hindrances(here: Place, memory: Memory) -> list[str]:

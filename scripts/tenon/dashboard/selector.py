@@ -43,7 +43,7 @@ def page(here: Place, query: Query) -> dict[str, Any]:
     found = browse_journal.entries(here.store, before, ROWS + 1, session=session, event=event, repositories=scope)
     shown = found[:ROWS]
     following = str(shown[-1].entry.id) if len(found) > ROWS else None
-    return {**_told(here, shown, CUT), **_words(here), "next": following, "said": f"{len(shown)} shown"}
+    return {**_told(here, shown, CUT), **_words(here), "next": following, "count": len(shown)}
 
 
 def one(here: Place, name: str, query: Query) -> dict[str, Any]:

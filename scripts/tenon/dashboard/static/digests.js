@@ -1,6 +1,7 @@
 // Digests: what each run learnt, changed and cost, and one of them step by step.
 
-import { announce, asked, button, controls, counted, el, empty, facts, failure, folded, link, more, number, section, table, tag, when } from "./kit.js";
+import { controls, more } from "./controls.js";
+import { announce, asked, button, counted, el, empty, facts, failure, folded, link, number, section, table, tag, when } from "./kit.js";
 import { short } from "./conversation.js";
 
 const PHASES = [["", "asked of a model"], ["all", "all"], ["consolidation", "consolidation"], ["reflection", "reflection"], ["session", "session"], ["spotting", "spotted by plain code"]];
@@ -32,7 +33,7 @@ function list(main, data, page) {
   main.append(controls(page, [
     { name: "phase", label: "Phase", options: PHASES }, { name: "state", label: "State", options: STATES },
     { name: "repository", label: "Repository", options: [["", "all"], ...repositories] },
-  ], render), results);
+  ], data, render), results);
   return render(data);
 }
 

@@ -1,6 +1,7 @@
 // History: the sessions, and a search through all that was said that answers while it is typed.
 
-import { ago, controls, el, empty, failure, link, more, tag, when } from "./kit.js";
+import { controls, more } from "./controls.js";
+import { ago, el, empty, failure, link, tag, when } from "./kit.js";
 import { conversation, exchanges, short, who, writer } from "./conversation.js";
 
 const FEW = 8; // passages below which a search goes on by itself
@@ -17,7 +18,7 @@ export async function show(main, data, page) {
     if (error) return results.replaceChildren(failure(error));
     const words = page.query.get("q");
     const list = el("ol", { class: "plain said" });
-    const add = (next) => list.append(...(next.hits || next.sessions).map((row) => (next.hits ? hit(row, page) : session(row, page))));
+    const add = (next) => list.append(...(next.sessions || []).map((row) => session(row, page)), ...(next.hits || []).map((row) => hit(row, page)));
     const note = el("p", { class: "faint" });
     add(found);
     results.replaceChildren(list);
@@ -33,6 +34,7 @@ export async function show(main, data, page) {
       }
       if (mine !== drawn) return null;
       add(found);
+      page.tally(found, true);
     }
     note.remove();
     if (!list.children.length) list.replaceWith(empty(nothing(found, words)));
@@ -41,14 +43,14 @@ export async function show(main, data, page) {
     if (button) results.append(button);
     return null;
   };
-  main.append(controls(page, fields(data, page), render), results);
+  main.append(controls(page, fields(data, page), data, render), results);
   await render(data);
 }
 
 function fields(data, page) {
   const repositories = page.about.repositories.map(({ key, name }) => [key, name]);
   const found = [
-    { name: "q", label: "Search what was said", type: "search", hint: "words, or \"a phrase\"" },
+    { name: "q", label: "Search what was said", type: "search", hint: "words, \"a phrase\", or the id of a session" },
     { name: "repository", label: "Repository", options: [["", "all"], ...repositories] },
     { name: "client", label: "Client", options: [["", "all"], ...data.clients.map((client) => [client, client])] },
     { name: "tools", label: "also tools and sub-agents", type: "check" },

@@ -1,6 +1,7 @@
 // The page Memories: a list that is searched while one types and narrowed by the address; memory.js shows one of them.
 
-import { controls, counted, el, empty, failure, link, more, number } from "./kit.js";
+import { controls, more } from "./controls.js";
+import { counted, el, empty, failure, link, number } from "./kit.js";
 import { one } from "./memory.js";
 import { SOURCES, WRITERS, item, plain } from "./remembered.js";
 
@@ -15,7 +16,7 @@ export async function show(main, data, page) {
     return;
   }
   const found = el("div");
-  const form = controls(page, fields(page, data.choices), (answer, error) => found.replaceChildren(...results(page, answer, error)));
+  const form = controls(page, fields(page, data.choices), data, (answer, error) => found.replaceChildren(...results(page, answer, error)));
   form.classList.add("many");
   main.append(form, found);
   found.replaceChildren(...results(page, data));

@@ -1,6 +1,7 @@
 // Selector: for each prompt what was considered, what was put in front of the model, what nearly was, and why.
 
-import { bar, controls, counted, el, empty, facts, failure, folded, link, marked, more, number, quote, section, tag, when } from "./kit.js";
+import { controls, more } from "./controls.js";
+import { bar, counted, el, empty, facts, failure, folded, link, marked, number, quote, section, tag, when } from "./kit.js";
 
 const EVENTS = {
   prompt: "with a prompt", session: "at a session's start", tool: "asked for by the model", command: "asked for by you", pressure: "told of pressure",
@@ -32,8 +33,8 @@ function list(main, data, page) {
     controls(page, [
       { name: "event", label: "When", options: [["", "any"], ...Object.entries(EVENTS)] },
       { name: "repository", label: "Repository", options: [["", "all"], ...repositories] },
-      { name: "session", label: "Session", type: "search", hint: "the id of a session" },
-    ], render),
+      { name: "session", label: "Session", type: "search", hint: "the id of a session, or 8 letters of it" },
+    ], data, render),
     results,
   );
   return render(data);

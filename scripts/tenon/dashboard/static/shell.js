@@ -1,12 +1,14 @@
 // The frame around every page: which agent and page the address names, its data, its module, and links followed without a reload.
 
-import { announce, el, empty, failure } from "./kit.js";
+import { announce, el, empty, failure, link } from "./kit.js";
 
 const BASE = "/_dashboard/";
 const PAGES = { memories: "Memories", identity: "Identity", history: "History", digests: "Digests", selector: "Selector", health: "Health" };
 
 let about = null;
 let shown = 0;
+let path = ""; // of what is shown
+let revisit = null; // has it follow the address by itself, where only the query is another
 
 /** What an address names: the agent, the page, and one thing of it («» for the list). */
 function parsed(location) {
@@ -30,7 +32,7 @@ async function fetched(address, options = {}) {
     if (error.name === "AbortError") throw error;
     throw new Error(`Tenon answered ${answer.status} and no data.`);
   }
-  if (!answer.ok) throw new Error(data.error || `Tenon answered ${answer.status}.`);
+  if (!answer.ok) throw Object.assign(new Error(data.error || `Tenon answered ${answer.status}.`), { status: answer.status });
   return data;
 }
 
@@ -43,17 +45,21 @@ async function draw({ moved = false } = {}) {
   const mine = ++shown;
   const { agent, page: page_name, name } = parsed(location);
   const main = document.getElementById("main");
+  const focused = !moved && main.contains(document.activeElement) && document.activeElement.name;
   frame(agent, page_name);
   try {
     const [data, module] = await Promise.all([fetched(twin(location)), import(`./${page_name}.js`), known(agent)]);
     if (mine !== shown) return;
+    begin();
     const page = context(agent, page_name, name);
     main.replaceChildren(el("h1", {}, PAGES[page_name]));
     if (data.empty) main.append(empty(data.empty));
     else await module.show(main, data, page);
   } catch (error) {
     if (mine !== shown) return;
+    begin();
     main.replaceChildren(el("h1", {}, PAGES[page_name] || "Tenon"), failure(error));
+    if (error.status === 400 && location.search) main.append(el("p", {}, link(location.pathname, name ? "Show it without what the address asks for beyond it" : "Show the list without filters")));
     announce(error.message);
   }
   const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -63,14 +69,25 @@ async function draw({ moved = false } = {}) {
   } else if (moved) {
     window.scrollTo(0, 0);
     main.focus({ preventScroll: true });
+  } else if (focused) {
+    main.querySelector(`[name="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 }
 
-/** What a page module may use. `keep` puts the query into the address without a new entry in the history. */
+function begin() {
+  path = location.pathname;
+  revisit = null;
+}
+
+/**
+ * What a page module may use. `enter` puts the query into the address as a new entry in the history, `keep` into the newest one;
+ * `revisited` takes what shows the query again when the user goes back or forth between such entries.
+ */
 function context(agent, page, name) {
   const root = `${BASE}${encodeURIComponent(agent)}/`;
   const here = location.pathname;
   const query = new URLSearchParams(location.search);
+  const address = () => here + (query.size ? "?" + query : "");
   return {
     agent,
     name,
@@ -83,11 +100,19 @@ function context(agent, page, name) {
     },
     title: (text) => {
       document.querySelector("#main h1").textContent = text;
-      document.title = `${text} – ${PAGES[page]} – Tenon`;
+      document.title = text === PAGES[page] ? `${text} – Tenon` : `${text} – ${PAGES[page]} – Tenon`;
     },
     go: (address) => go(address),
     again: () => draw(),
-    keep: () => history.replaceState(null, "", here + (query.size ? "?" + query : "")),
+    enter: () => history.pushState(null, "", address()),
+    keep: () => history.replaceState(null, "", address()),
+    revisited: (again) => {
+      revisit = () => {
+        for (const key of [...query.keys()]) query.delete(key);
+        for (const [key, value] of new URLSearchParams(location.search)) query.append(key, value);
+        again();
+      };
+    },
     load: (parameters, signal) => fetched(here + ".json" + (parameters.size ? "?" + parameters : ""), { signal }),
     fetch: (address, signal) => fetched(address, { signal }),
     change: (action, fields) => fetched(root + "change.json", {
@@ -125,7 +150,16 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(url.pathname + url.search + url.hash);
 });
-window.addEventListener("popstate", () => draw());
+window.addEventListener("popstate", () => {
+  if (!revisit || location.pathname !== path) {
+    draw();
+    return;
+  }
+  shown++; // what was on its way is not wanted any more
+  const { agent, page } = parsed(location);
+  frame(agent, page);
+  revisit();
+});
 document.querySelector("header select").addEventListener("change", (event) => {
   const { page } = parsed(location);
   go(`${BASE}${encodeURIComponent(event.target.value)}/${page || "memories"}`);
