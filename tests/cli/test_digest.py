@@ -6,11 +6,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from io import StringIO
 from typing import Any
 
 import pytest
 
-from tenon.store import db, digests, spending
+from tenon.cli import digests as cli_digests
+from tenon.cli.out import Out
+from tenon.store import db, digests, places, spending
 from tests.cli.conftest import DOOR, PYTHON, Tenon
 from tests.digest.minds import answer, last_of, remember
 from tests.fakes import replies
@@ -63,6 +66,24 @@ def test_a_digest_is_shown_in_words_and_can_be_undone(tenon: Tenon, api: Message
     again = digest(tenon)
     assert (0, 1) == (again["memories_written"], again["operations_refused"])
     assert "was undone already" in tenon("digest", "undo", str(first)).err
+
+
+def test_the_log_leaves_out_what_plain_code_spotted_unless_that_is_all_there_is(tenon: Tenon, api: MessagesApi) -> None:
+    """It says how often, --all shows it, and at 60 columns the repository is whole, below each."""
+    alone = tenon.ok("digest", "log")
+    assert (True, "") == ("  spotting  " in alone.out, alone.err)
+    digest(tenon)
+    few, all_of_them, newest = tenon.ok("digest", "log"), tenon.ok("digest", "log", "--all"), tenon.ok("digest", "log", "--limit", "1")
+
+    assert (["reflection", "consolidation"], True) == ([line.split()[4] for line in few.out.splitlines() if "applied" in line], "spotting" in all_of_them.out)
+    assert ["Left out: 1 time that plain code spotted something; --all shows them too.\n", "", ""] == [few.err, all_of_them.err, newest.err]
+    told = StringIO()
+    with db.open_reader(str(tenon.home / ".tenon" / "agents" / "default" / "tenon.db")) as store:
+        cli_digests._table(store, digests.newest(store, 9), Out(told, told, wide=60, room=60))
+        where = places.key(store, digests.newest(store, 9)[1].repository)
+    lines = told.getvalue().splitlines()
+    assert where in " ".join(told.getvalue().split())
+    assert [] == [line for line in lines if len(line) > 60 and len(line.split()) > 1 or "…" in line]
 
 
 def test_the_meter_is_the_sum_of_what_the_api_reported(tenon: Tenon, api: MessagesApi) -> None:
@@ -196,8 +217,8 @@ def test_a_turn_can_be_passed_over(tenon: Tenon, api: MessagesApi) -> None:
         (("digest", "log", "--dry-run"), 2, "--dry-run goes with run"),
         (("digest", "skip"), 2, "say which turns"),
         (("digest", "skip", "t999"), 1, "there is no turn"),
-        (("digest", "dance"), 2, "invalid choice"),
-        (("digest", "--runner", "carrier-pigeon"), 2, "invalid choice"),
+        (("digest", "dance"), 2, "it may be run, auto, log"),
+        (("digest", "--runner", "carrier-pigeon"), 2, "it may be claude, api or ollama"),
     ],
 )
 def test_bad_input_is_refused_with_the_way_out(tenon: Tenon, api: MessagesApi, arguments: tuple[str, ...], code: int, said: str) -> None:

@@ -60,6 +60,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beyond-cap", action="store_true", help="go on past the day's cap, this once")
     parser.add_argument("--again", action="store_true", help="with undo: the turns that it read wait for a digest once more")
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="with log: how many")
+    parser.add_argument("--all", action="store_true", help="with log: also what plain code spotted, which repeats (--json has all)")
     parser.add_argument("--yes", action="store_true", help="with auto on: agree without being asked")
     parser.add_argument("--background", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--select", default="", help=argparse.SUPPRESS)

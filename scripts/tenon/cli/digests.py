@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tenon.cli import context, table
 from tenon.digest import recounting, undoing
-from tenon.store import digests, places, pressure, spending
+from tenon.store import browse_digests, digests, places, pressure, spending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
     from tenon.store.digests import Digest
 
+NEWER = 2**53  # than any digest
 STYLES = {"failed": "bad", "undone": "faint", "running": "warn"}
 
 
@@ -53,30 +54,36 @@ def _log(options: argparse.Namespace, out: Out) -> int:
     if options.rest:
         options.wrong("log takes --limit and no number; `tenon digest show N` shows one")
     with context.reading(options) as here:
-        found = digests.newest(here.store, max(1, options.limit))
+        most = max(1, options.limit)
+        asked = [] if options.all or out.json else browse_digests.newest(here.store, NEWER, most)
+        found = asked or digests.newest(here.store, most)  # where no model was ever asked, what plain code did is all there is
         if out.json:
             for one in found:
                 out.record(fields(here.store, one))
         elif found:
             _table(here.store, found, out)
+            left = browse_digests.spotted(here.store, found[-1].id if len(found) == most else 0) if asked else 0
+            if left:
+                out.say(f"Left out: {context.counted(left, 'time')} that plain code spotted something; --all shows them too.")
     if not found and not out.json:
         out.say("No digest yet. `tenon digest` makes one now, `/memory-digest` in a session; `tenon digest auto on` has them made in the background.")
     return 0
 
 
 def _table(store: Store, found: list[Digest], out: Out) -> None:
+    """A row each that fits 60 columns, and below it where it was, how much it read, and what it did."""
     rows: list[list[table.Cell]] = []
+    notes: list[str] = []
     for one in found:
-        by = f"{one.runner}{'/' + one.model if one.model else ''}"
         where = places.key(store, one.repository) if one.repository is not None else "the agent"
         cost = spending.of_digest(store, one.id).tokens
-        state = (STYLES.get(one.state, ""), one.state)
-        rows.append([str(one.id), context.date(one.at), state, one.phase, f"{one.turns:,}", f"{cost:,}" if cost else "", by, where])
-    columns = [
-        table.Column("", right=True), table.Column("when", least=16), table.Column("state"), table.Column("phase", least=10), table.Column("turns", right=True),
-        table.Column("tokens", right=True), table.Column("by"), table.Column("where"),
-    ]  # fmt: skip
-    table.show(out, columns, rows, [did(store, one) for one in found])
+        rows.append(
+            [str(one.id), context.date(one.at), (STYLES.get(one.state, ""), one.state), one.phase, f"{one.runner}{'/' + one.model if one.model else ''}"]
+        )
+        read = [context.counted(one.turns, "turn")] * (one.turns > 0) + [context.counted(cost, "token")] * (cost > 0)
+        notes.append(f"{', '.join([where, *read])}: {did(store, one)}")
+    columns = [table.Column("", right=True), table.Column("when", least=16), table.Column("state"), table.Column("phase", least=13), table.Column("by")]
+    table.show(out, columns, rows, notes)
 
 
 def did(store: Store, one: Digest) -> str:

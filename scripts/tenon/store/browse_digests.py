@@ -19,6 +19,7 @@ SPENT = spending.SUM.replace("SELECT", "SELECT digest,").replace("at < ?", "dige
 REQUESTS = "SELECT at, purpose, runner, model, reserved, reported, input, written, read, output, dollars FROM spending WHERE at >= ? AND digest = ? ORDER BY id LIMIT ?"
 TURNS = "SELECT t.id, t.kind, t.at, s.name FROM turn t JOIN session s ON s.id = t.session WHERE t.id IN ({marks}) ORDER BY t.id"
 HAS_SPOTTING = "SELECT 1 FROM digest WHERE phase = 'spotting' LIMIT 1"
+SPOTTED = "SELECT count(*) FROM digest WHERE phase = 'spotting' AND id >= ?"
 EARLIER_S = 60.0  # a request is noted after its digest has begun; clocks are set
 
 
@@ -80,3 +81,8 @@ def has_spotting(store: Store) -> bool:
 
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values)) or "NULL"
+
+
+def spotted(store: Store, since: int = 0) -> int:
+    """How often plain code spotted something, from the digest of that number on."""
+    return int(store.value(SPOTTED, (since,)))
