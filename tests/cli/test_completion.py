@@ -23,6 +23,12 @@ CASES = [
     ("tenon recall status --tier l", {"long", "ltm"}),
     ("tenon --agent reviewer embed re", {"rebuild"}),
     ("tenon config inject.h", {"inject.hits"}),
+    ("tenon digest auto o", {"on", "off"}),
+    ("tenon digest show o", set()),
+    ("tenon digest --limit 3 auto of", {"off"}),
+    ("tenon config recall.ranking c", {"classic"}),
+    ("tenon config archive.enabled o", {"on", "off"}),
+    ("tenon config inject.hits o", set()),
     ("tenon config --unset inject.h", {"inject.hits"}),
     ("tenon help recal", {"recall"}),
     ("tenon --color n", {"never"}),
@@ -102,6 +108,8 @@ def test_zsh_completes_as_it_is_typed(shell: Tenon, tmp_path: Path) -> None:
             ("tenon import mar", "tenon import marked.txt"),
             ("tenon --agent reviewer emb", "tenon --agent reviewer embed"),
             ("tenon proxy sta", "tenon proxy status"),
+            ("tenon digest --again auto of", "tenon digest --again auto off"),
+            ("tenon config recall.ranking cl", "tenon config recall.ranking classic"),
         ):
             terminal.keys("C-u")
             terminal.type(typed)

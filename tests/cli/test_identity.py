@@ -150,7 +150,7 @@ def test_where_nothing_is_remembered_reading_finds_nothing_and_adding_begins(ten
     [
         (("correct", "m7k2p9qxab"), 'correct is said so: tenon identity correct m7k2p9qxab "Call me Ada"'), (("add",), "add is said so: "),
         (("remove",), "remove is said so: "), (("remove", "m1", "m2"), "remove is said so: "), (("show", "m1"), "show is said so: tenon identity show"),
-        (("freeze", "now"), "freeze is said so: "), (("show", "--kind", "identity"), "--kind goes with add"), (("frobnicate",), "invalid choice"),
+        (("freeze", "now"), "freeze is said so: "), (("show", "--kind", "identity"), "--kind goes with add"), (("frobnicate",), "it may be show, history,"),
         (("add", "--kind", "relationship", "Ask first"), "the words come before --kind"), (("show", "--kidn", "x"), "that is too much for `tenon identity`"),
     ],
 )  # fmt: skip

@@ -31,6 +31,14 @@ AGENTS, FILES = ("@agents",), ("@files",)
 SETTINGS = {("config", "name"), ("config", "unset")}
 OF_AGENTS = {("agents", "delete"), ("uninstall", "purge")}
 PLACES = ("FOLDER", "PATH", "FILE", "D")  # what an argument is called that is a file or folder
+# What a word has behind it, where the next place has not the same values after every word.
+BEHIND: dict[str, dict[str, tuple[str, ...]]] = {
+    "digest": {"auto": ("on", "off")},
+    "config": {
+        **{name: ("on", "off") for name, (default, _) in settings.KNOWN.items() if isinstance(default, bool)},
+        **settings.CHOICES,
+    },
+}
 ASK = "completion --words agents 2>/dev/null"
 
 
@@ -47,12 +55,17 @@ class Flag:
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb: what it does, its flags, and for each place after it the values that are known."""
+    """A verb: what it does, its flags, for each place after it the values that are known, and those behind single words of the first place."""
 
     name: str
     told: str
     flags: tuple[Flag, ...]
     places: tuple[tuple[str, ...], ...]
+
+    @property
+    def behind(self) -> dict[str, tuple[str, ...]]:
+        """The values of the second place by the word of the first."""
+        return BEHIND.get(self.name, {})
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -133,11 +146,12 @@ def bash(verbs: list[Verb]) -> str:
     values = _cases(
         (" | ".join(f'"{verb.name} {name}"' for name in flag.names), _bash(flag.values)) for verb in verbs for flag in verb.flags if flag.takes and flag.values
     )
-    places = _cases((f'"{verb.name} {number}"', _bash(place)) for verb in verbs for number, place in enumerate(verb.places) if place)
+    places = _cases((f'"{verb.name} {number} "*', _bash(place)) for verb in verbs for number, place in enumerate(verb.places) if place)
+    places += "\n" + _cases((f'"{verb.name} 1 {word}"', _bash(place)) for verb in verbs for word, place in verb.behind.items())
     flags = _cases((verb.name, f'words="{" ".join(_flags(verb, takes=False))}"') for verb in verbs if verb.flags)
     return f"""# bash completion of tenon, made by `tenon completion bash`
 _tenon() {{
-    local cur=${{COMP_WORDS[COMP_CWORD]}} verb="" place=0 waits="" words="" word at
+    local cur=${{COMP_WORDS[COMP_CWORD]}} verb="" first="" place=0 waits="" words="" word at
     [[ $cur == = ]] && cur=""
     COMPREPLY=()
     for ((at = 1; at < COMP_CWORD; at++)); do
@@ -147,6 +161,7 @@ _tenon() {{
         if [[ -n $waits ]]; then waits="" && continue; fi
         if [[ $word != -* ]]; then
             if [[ -z $verb ]]; then verb=$word; else place=$((place + 1)); fi
+            [[ $place == 1 ]] && first=$word
             continue
         fi
         case "$verb $word" in
@@ -168,7 +183,7 @@ _tenon() {{
     elif [[ -z $verb ]]; then
         words="{" ".join(verb.name for verb in verbs)}"
     else
-        case "$verb $place" in
+        case "$verb $place $first" in
 {places}
         esac
     fi
@@ -224,6 +239,10 @@ def _zsh_specs(verb: Verb) -> list[str]:
             value = f":value:{_zsh(flag.values)}" if flag.takes else ""
             specs.append(f" \\\n                '{many}{name}{'=' if flag.takes and name.startswith('--') else ''}[{_plain(flag.told)}]{value}'")
     for number, place in enumerate(verb.places, 1):
+        if number == 2 and verb.behind:
+            cases = " ".join(f"({word}) compadd {' '.join(values)} ;;" for word, values in verb.behind.items())
+            specs.append(f" \\\n                '2:value:{{case $line[1] in {cases} esac}}'")
+            continue
         specs.append(f" \\\n                '{number}:value:{_zsh(place)}'" if place else "")
     return specs
 
@@ -243,9 +262,10 @@ def fish(verbs: list[Verb]) -> str:
             names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names)
             lines.append(f"complete -c tenon -n '__tenon_at {verb.name}' {names}{_fish(flag.values, '-x') if flag.takes else ''} -d '{_plain(flag.told)}'")
         lines += [f"complete -c tenon -n '__tenon_at {verb.name} {number}'{_fish(place, '')}" for number, place in enumerate(verb.places) if place]
+        lines += [f"complete -c tenon -n '__tenon_at {verb.name} 1 {word}'{_fish(place, '')}" for word, place in verb.behind.items()]
     return f"""# fish completion of tenon, made by `tenon completion fish`
 set -g __tenon_takes {" ".join(takes)}
-function __tenon_at --description 'Whether the verb is that one (none yet), with so many words behind it'
+function __tenon_at --description 'Whether the verb is that one (none yet), with so many words behind it, the first of them that one'
     set -l plain
     set -l waits 0
     for word in (commandline -opc)[2..-1]
@@ -262,6 +282,8 @@ function __tenon_at --description 'Whether the verb is that one (none yet), with
     else
         test "$plain[1]" = "$argv[1]"; and begin
             test (count $argv) = 1; or test (count $plain) = (math $argv[2] + 1)
+        end; and begin
+            test (count $argv) -lt 3; or test "$plain[2]" = "$argv[3]"
         end
     end
 end
