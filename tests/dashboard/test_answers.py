@@ -270,6 +270,28 @@ def test_names_are_as_long_as_they_must_be() -> None:
     assert [("widgets", "widgets"), ("a/widgets", "a/widgets"), ("/", "/")] == named(["widgets", "a/widgets", "/"])
 
 
+def test_names_are_found_without_holding_each_against_each() -> None:
+    """Also of thousands of repositories, many of which end alike."""
+    asked: list[int] = []
+
+    class Key(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            asked.append(1)
+            return str.__eq__(self, other)
+
+        def __ne__(self, other: object) -> bool:
+            asked.append(1)
+            return str.__ne__(self, other)
+
+    keys: list[str] = [Key(f"github.com/org{number % 30}/proj{number}/app") for number in range(300)]
+    found = dict(named(keys))
+    assert len(asked) <= 2 * len(keys)
+    assert ("proj7/app", 300) == (found[keys[7]], len(set(found.values())))
+
+
 def test_files_are_asked_for_again_and_sent_once(visitor: Visitor) -> None:
     """By their mark."""
     first = visitor.ask("static/style.css")

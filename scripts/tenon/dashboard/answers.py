@@ -218,13 +218,17 @@ def split(path: str) -> list[str]:
 def named(keys: list[str]) -> list[tuple[str, str]]:
     """Each repository's key with a short name: its last part, and as many of those before as tell it from the others."""
     cut = {key: [part for part in key.replace("\\", "/").split("/") if part] or [key] for key in keys}
-    found = []
-    for key, own in cut.items():
-        length = 1
-        while length < len(own) and any(other != key and parts[-length:] == own[-length:] for other, parts in cut.items()):
-            length += 1
-        found.append((key, "/".join(own[-length:])))
-    return found
+    lengths, ends = dict.fromkeys(cut, 0), dict.fromkeys(cut, 0)
+    numbers: dict[tuple[int, str], int] = {}  # of each ending: the ending that is one part shorter, and that part
+    waiting = list(cut)
+    while waiting:
+        shared: dict[int, list[str]] = {}
+        for key in waiting:
+            lengths[key] += 1
+            ends[key] = numbers.setdefault((ends[key], cut[key][-lengths[key]]), len(numbers) + 1)
+            shared.setdefault(ends[key], []).append(key)
+        waiting = [key for alike in shared.values() if len(alike) > 1 for key in alike if lengths[key] < len(cut[key])]
+    return [(key, "/".join(own[-lengths[key] :])) for key, own in cut.items()]
 
 
 def without_paths(sentence: str, path: str) -> str:
