@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tenon.base.errors import TenonError
-from tenon.store import backup, db, memories
+from tenon.store import backup, db, forget, letting_go, memories
 from tests.cli.conftest import Tenon
 
 
@@ -173,3 +176,100 @@ def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(TenonError, match="free some space"):
             backup.copy(store, str(tmp_path / "copy.db"))
     assert ["tenon.db"] == os.listdir(tmp_path)
+
+
+def test_whatever_somebody_is_told_is_kept_is_in_one_of_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer that tries again and again while a backup is put back is told that the store is busy, or is in the file that is kept."""
+    path, source = str(tmp_path / "tenon.db"), str(tmp_path / "copy.db")
+    kept: list[str] = []
+    tried: list[str] = []
+
+    def write() -> None:
+        tried.append(f"word {len(tried)}")
+        with suppress(TenonError), db.open_store(path, busy_s=0.01) as store:
+            memories.write(store, repository=None, tier="short", kind="fact", text=tried[-1], now=1.0)
+            kept.append(tried[-1])
+
+    def with_a_writer(given: Callable[..., Any]) -> Callable[..., Any]:
+        def done(*told: Any, **named: Any) -> Any:
+            write()
+            found = given(*told, **named)
+            write()
+            return found
+
+        return done
+
+    write()
+    with db.open_store(path) as store:
+        backup.copy(store, source)
+    for name in ("replace", "remove"):
+        monkeypatch.setattr(os, name, with_a_writer(getattr(os, name)))
+    backup.restore(path, source, 1.0)
+    monkeypatch.undo()
+
+    assert len(tried) > 2
+    stored = set()
+    for file in [path, *backup.aside(path)]:
+        con = sqlite3.connect(file)
+        assert [("ok",)] == con.execute("PRAGMA integrity_check").fetchall()
+        stored |= {row[0] for row in con.execute("SELECT text FROM memory")}
+        con.close()
+    assert set(kept) <= stored
+
+
+def test_what_was_forgotten_is_never_in_the_store_again(tmp_path: Path) -> None:
+    """It is taken out before a backup takes the store's place, so that nobody who is ended in the middle leaves it there."""
+    path, source = str(tmp_path / "tenon.db"), str(tmp_path / "copy.db")
+    with db.open_store(path) as store:
+        ref, _ = memories.write(store, repository=None, tier="short", kind="fact", text="the lantern is green", now=1.0)
+        backup.copy(store, source)
+        forget.forget(store, [ref], "a wish", 2.0)
+
+    done = backup.restore(path, source, 3.0)
+
+    assert 1 == done.forgotten
+    assert b"green" not in Path(path).read_bytes()
+    with db.open_store(path) as store:
+        assert 0 == store.value("SELECT count(*) FROM memory")
+        assert 1 == store.value("SELECT count(*) FROM tombstone")
+
+
+def test_a_restore_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No half of it is in the store, and no copy lies beside it."""
+    path, source = str(tmp_path / "tenon.db"), str(tmp_path / "copy.db")
+    with db.open_store(path) as store:
+        memories.write(store, repository=None, tier="short", kind="fact", text="the lantern is green", now=1.0)
+        backup.copy(store, source)
+        memories.write(store, repository=None, tier="short", kind="fact", text="the lantern is red", now=1.0)
+    monkeypatch.setattr(letting_go, "again", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("database or disk is full")))
+
+    with pytest.raises(TenonError, match="as it was"):
+        backup.restore(path, source, 3.0)
+
+    assert 2 == backup.inspected(path)[0]
+    assert ["copy.db", "tenon.db"] == sorted(os.listdir(tmp_path))
+
+
+def test_a_restored_store_knows_the_backups_elsewhere(tenon: Tenon, tmp_path: Path) -> None:
+    """Also the one that was put back, and the one that was made after it."""
+    tenon.written("the lantern is green")
+    first, second = (str(tmp_path / name) for name in ("first.db", "second.db"))
+    tenon.ok("backup", first)
+    tenon.ok("backup", second)
+
+    tenon.ok("backup", "--restore", first, "--yes")
+
+    assert {first, second} < {told["file"] for told in tenon.ok("backup", "--list", "--json").records}
+
+
+def test_of_two_restores_in_one_second_both_are_known(tmp_path: Path) -> None:
+    """So are those that an earlier version named otherwise."""
+    path, source = str(tmp_path / "tenon.db"), str(tmp_path / "copy.db")
+    with db.open_store(path) as store:
+        backup.copy(store, source)
+    kept = [backup.restore(path, source, 1.0).kept, backup.restore(path, source, 1.0).kept]
+    old = kept[0].replace("tenon.db.", "tenon.db-2.")
+    Path(old).touch()
+
+    with db.open_reader(path) as store:
+        assert {*kept, old} < set(backup.known(store))

@@ -9,7 +9,7 @@ from tenon.base import paths
 from tenon.base.errors import TenonError
 from tenon.cli import context, progress
 from tenon.cli.main import count, reads
-from tenon.store import backup, db, letting_go
+from tenon.store import backup, db
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,11 +124,10 @@ def _restore(options: argparse.Namespace, agent: str, out: Out) -> int:
     if not out.confirm(f"Put it back for agent {agent}?", options.yes):
         out.say("Nothing was changed.")
         return 1
-    aside = backup.restore(path, source, time.time())
-    with db.open_store(path, create=False) as store:
-        gone = letting_go.again(store, aside, time.time()) if aside else 0
+    done = backup.restore(path, source, time.time())
+    gone = done.forgotten
     if out.json:
-        out.record({"restored": source, "store": path, "kept": aside, "memories": memories, "turns": turns, "sessions": sessions, "forgotten": gone})
+        out.record({"restored": source, "store": path, "kept": done.kept, "memories": memories, "turns": turns, "sessions": sessions, "forgotten": gone})
         return 0
     out.line(f"Put back {told} for agent {agent}.")
     if gone:
@@ -137,8 +136,8 @@ def _restore(options: argparse.Namespace, agent: str, out: Out) -> int:
         )
     if gone is None:
         out.say("What was forgotten since cannot be told from the store that was there: forget it again.")
-    if aside:
-        out.line(f"What was there before is {aside}; delete it when you do not need it.")
+    if done.kept:
+        out.line(f"What was there before is {done.kept}; delete it when you do not need it.")
     return 0
 
 
@@ -155,6 +154,6 @@ def _fields(made: Copy) -> dict[str, object]:
 
 
 def _quoted(path: str) -> str:
-    from tenon.cli.doctor import quoted
+    from tenon.cli.rescuing import quoted
 
     return quoted(path)

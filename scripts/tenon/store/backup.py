@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import time
+from contextlib import suppress
 
 from tenon.base import paths
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse, sqlite
-from tenon.store import db, migrate, notes
+from tenon.store import db, letting_go, migrate, notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ STEP = 1024  # pages between two words of progress
 MADE = "backups"  # the note of where they were put
 NAMED = re.compile(r"tenon-(?P<agent>[a-z0-9][a-z0-9_-]*)-(?P<stamp>\d{8}-\d{6})(?:-\d+)?\.db")
 HEAD = b"SQLite format 3\0"
+ASIDE = ".before-restore-"
 BUSY_S = 2.0
+BESIDE = ("", "-wal", "-shm", "-journal")
 
 ANY = "SELECT count(*) FROM sqlite_master"
 PAGES = "PRAGMA quick_check(3)"
@@ -44,6 +47,16 @@ class Copy:
         self.memories, self.turns, self.sessions = counts
 
 
+class Restored:
+    """A backup that was put back: where the store is now that was there («»: none), and how much of the backup was forgotten again (None: not to be told)."""
+
+    __slots__ = ("kept", "forgotten")
+
+    def __init__(self, kept: str, forgotten: int | None) -> None:
+        self.kept = kept
+        self.forgotten = forgotten
+
+
 def folder(agent: str) -> str:
     """Where an agent's backups lie unless another place is named: with its store, so that deleting the agent takes them along."""
     return os.path.join(paths.agent_folder(agent), "backups")
@@ -56,7 +69,7 @@ def name(agent: str, now: float) -> str:
 
 def free(wanted: str) -> str:
     """The path, or the first one like it at which nothing is."""
-    stem, ending = os.path.splitext(wanted)
+    stem, ending = (wanted[:-3], ".db") if wanted.endswith(".db") else (wanted, "")
     path, number = wanted, 2
     while os.path.lexists(path):
         path, number = f"{stem}-{number}{ending}", number + 1
@@ -79,9 +92,7 @@ def copy(store: Store, path: str, progress: Callable[[int, int], None] | None = 
     except OSError as error:
         raise TenonError(f"{path} cannot be written ({error.strerror}); free some space or choose another place. Nothing was left there") from error
     finally:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            if os.path.lexists(fresh + suffix):
-                os.remove(fresh + suffix)
+        _remove(fresh)
     return Copy(path, found)
 
 
@@ -138,48 +149,150 @@ def note(store: Store, path: str) -> None:
 
 def known(store: Store) -> list[str]:
     """The backups that were made of this store and are where they were put, and what a restored one has put aside."""
-    found = parse(notes.value(store, MADE))
-    own = [str(path) for path in found] if isinstance(found, list) else []
-    home, file = os.path.split(os.path.abspath(store.path))
-    aside = [
-        os.path.join(home, each) for each in sorted(os.listdir(home)) if each.startswith(f"{file}.before-restore-") and not each.endswith(("-wal", "-shm"))
-    ]
+    home = os.path.dirname(os.path.abspath(store.path))
     beside = reversed(made(os.path.join(home, "backups"), os.path.basename(home)))
-    return list(dict.fromkeys(path for path in (*own, *beside, *aside) if os.path.isfile(path)))
+    return list(dict.fromkeys(path for path in (*_noted(store), *beside, *aside(store.path)) if os.path.isfile(path)))
 
 
-def restore(path: str, source: str, now: float) -> str:
-    """Puts the backup in the place of the store at the path; gives where the present store is now, «» when there was none.
+def aside(path: str) -> list[str]:
+    """What restores have put aside of the store at the path, the newest last."""
+    home, file = os.path.split(os.path.abspath(path))
+    try:
+        names = os.listdir(home)
+    except OSError:
+        return []
+    # Of two in one second the later one was once called tenon.db-2.before-restore-…
+    known_as = re.compile(rf"{re.escape(file)}(?:-\d+)?{re.escape(ASIDE)}(?P<stamp>\d{{8}}-\d{{6}})(?:-(?P<number>\d+))?")
+    found = sorted((match["stamp"], int(match["number"] or 1), each) for each in names if (match := known_as.fullmatch(each)))
+    return [os.path.join(home, each) for _, _, each in found]
 
-    Nothing is deleted: the present one becomes <path>.before-restore-<time>. Raises TenonError when the backup is not whole, when somebody has
-    the store open, or when there is no room; then everything is as it was.
+
+def restore(path: str, source: str, now: float) -> Restored:
+    """Puts the backup into the store at the path, without what was forgotten there since; others wait meanwhile, and see it whole or not at all.
+
+    Nothing is deleted: of the present store there is a copy then, <path>.before-restore-<time>. Raises TenonError when the backup is not whole, when
+    somebody has the store open, or when there is no room; then everything is as it was.
     """
     inspected(source)
     paths.make_private(os.path.dirname(path))
+    if os.path.islink(path):
+        raise TenonError(f"{path} is a symbolic link; Tenon keeps its store in a real file: move it or set TENON_HOME")
     fresh = f"{path}.{os.getpid()}.restored"
+    _remove(fresh)
     try:
         _duplicate(source, fresh)
-        inspected(fresh)
-        aside = _moved_aside(path, now) if os.path.lexists(path) else ""
-        try:
-            os.replace(fresh, path)
-        except OSError:
-            for suffix in ("-wal", "-shm", "") if aside else ():
-                if os.path.lexists(aside + suffix):
-                    os.replace(aside + suffix, path + suffix)
-            raise
+        db.open_store(fresh).close()  # an older schema is brought up
+        if not os.path.exists(path):
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        con = _alone(path)
+        return _put_in(con, path, fresh, source, now) if con is not None else _put_over(path, fresh, source, now)
+    except sqlite.Error as error:
+        raise TenonError(f"{source} cannot be put back ({error}); free some space or give yourself the right. The store is as it was") from error
     except OSError as error:
         raise TenonError(f"{source} cannot be put back ({error.strerror}); free some space or give yourself the right. The store is as it was") from error
     finally:
-        if os.path.lexists(fresh):
-            os.remove(fresh)
-    con = sqlite.connect(path, isolation_level=None)
+        _remove(fresh)
+
+
+def _noted(store: Store) -> list[str]:
+    found = parse(notes.value(store, MADE))
+    return [str(path) for path in found] if isinstance(found, list) else []
+
+
+def _alone(path: str) -> sqlite.Connection | None:
+    """A connection that has the store to itself until it is closed: others wait, or hear that it is busy. None for a store that cannot be read."""
+    con = sqlite.connect(path, timeout=BUSY_S, isolation_level=None)
     try:
-        con.execute("PRAGMA journal_mode = WAL")
+        con.execute("PRAGMA locking_mode = EXCLUSIVE")
+        con.execute("BEGIN EXCLUSIVE")
+        con.execute("COMMIT")  # in this mode the lock stays
+        con.execute(ANY)
+    except sqlite.Error as error:
+        con.close()
+        if any(word in str(error) for word in db.BUSY):
+            raise TenonError(_in_use(path)) from error
+        return None
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+def _put_in(con: sqlite.Connection, path: str, fresh: str, source: str, now: float) -> Restored:
+    """Writes the fresh store into the one that the connection has to itself, in one transaction; no lock is let go between the copy of the present one and that."""
+    try:
+        present = db.Store(con, path, True)
+        kept, others = "", [source]
+        if present.value(ANY):
+            kept = _set_aside(present, now)
+            with suppress(sqlite.Error):  # a damaged one
+                others += _noted(present)
+        try:
+            gone = _prepared(fresh, kept, others, now)
+            prepared = sqlite.connect(fresh, isolation_level=None)
+            try:
+                prepared.backup(con)
+            finally:
+                prepared.close()
+        except (sqlite.Error, OSError, TenonError):
+            if kept:
+                os.remove(kept)
+            raise
+        with suppress(sqlite.Error):  # it is in; the next opener does this
+            con.execute("PRAGMA journal_mode = WAL")
+            con.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         con.close()
-    db.open_store(path).close()  # an older schema is brought up
-    return aside
+    return Restored(kept, gone)
+
+
+def _put_over(path: str, fresh: str, source: str, now: float) -> Restored:
+    """Puts the fresh store in the place of one that nobody can read, and so nobody can write; that one is kept as it is."""
+    kept = _name_aside(path, now)
+    for suffix in ("-wal", ""):
+        if os.path.lexists(path + suffix):
+            _duplicate(path + suffix, kept + suffix)
+    gone = _prepared(fresh, kept, [source], now)
+    for suffix in BESIDE[1:]:
+        if os.path.lexists(path + suffix):
+            os.remove(path + suffix)
+    os.replace(fresh, path)
+    with suppress(TenonError), db.open_store(path) as store:
+        store.execute("PRAGMA journal_mode = WAL")
+    return Restored(kept, gone)
+
+
+def _prepared(fresh: str, present: str, others: list[str], now: float) -> int | None:
+    """Makes a backup what is to be the store: without what the present one (a file, or «») has forgotten, and knowing the backups elsewhere."""
+    with db.open_store(fresh) as store:
+        gone = letting_go.again(store, present, now) if present else 0
+        notes.note(store, MADE, _listed(list(dict.fromkeys([*_noted(store), *others]))))
+        store.execute("PRAGMA journal_mode = DELETE")
+    inspected(fresh)
+    return gone
+
+
+def _set_aside(present: Store, now: float) -> str:
+    """Copies the present store, whatever is in it, to where it is kept; gives where that is."""
+    kept = _name_aside(present.path, now)
+    fresh = f"{kept}.{os.getpid()}.new"
+    try:
+        os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        _copied(present, fresh, None)
+        os.replace(fresh, kept)
+    finally:
+        _remove(fresh)
+    return kept
+
+
+def _name_aside(path: str, now: float) -> str:
+    return free(f"{path}{ASIDE}{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}")
+
+
+def _remove(path: str) -> None:
+    for suffix in BESIDE:
+        if os.path.lexists(path + suffix):
+            os.remove(path + suffix)
 
 
 def _copied(store: Store, fresh: str, progress: Callable[[int, int], None] | None) -> None:
@@ -197,27 +310,6 @@ def _copied(store: Store, fresh: str, progress: Callable[[int, int], None] | Non
         target.close()
         if is_own:
             store.execute("ROLLBACK")
-
-
-def _moved_aside(path: str, now: float) -> str:
-    """Moves the present store aside, when nobody has it open; gives where it is."""
-    con = sqlite.connect(path, timeout=BUSY_S, isolation_level=None)
-    try:
-        # Only whoever is alone with a store can take its log away; the log's pages are in the store then.
-        mode = con.execute("PRAGMA journal_mode = DELETE").fetchone()[0]
-        if mode != "delete":
-            raise TenonError(_in_use(path))
-    except sqlite.Error as error:
-        if any(word in str(error) for word in db.BUSY):
-            raise TenonError(_in_use(path)) from error
-        # A damaged one goes aside as it is.
-    finally:
-        con.close()
-    aside = free(f"{path}.before-restore-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}")
-    for suffix in ("-wal", "-shm", ""):
-        if os.path.lexists(path + suffix):
-            os.replace(path + suffix, aside + suffix)
-    return aside
 
 
 def _in_use(path: str) -> str:
