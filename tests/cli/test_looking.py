@@ -193,6 +193,19 @@ def test_an_entry_without_hits_says_what_it_was_made_with(tenon: Tenon, monkeypa
     assert "at a session's start: 900 characters, with last session, task, session s7" in tenon.ok("why", "--session", "s7").out
 
 
+def test_a_session_is_named_by_the_first_letters_of_its_id(tenon: Tenon) -> None:
+    """Eight or more that no other begins with; several are named, and fewer letters name none."""
+    tenon.written("x")
+    with db.open_store(str(tenon.home / ".tenon" / "agents" / "default" / "tenon.db")) as store:
+        for session, word in (("5e55104e-0000-4000-8000-00000000abcd", "task"), ("a5ced000-1", "handoff"), ("a5ced000-2", "procedure")):
+            journal.record(store, event="session", session=session, repository=None, words=[word], hits=[], chars=9, now=1_796_000_000.0)
+
+    for given in ("5e55104e", "5e55104e-000", "5e55104e-0000-4000", "5e55104e-0000-4000-8000-00000000abcd"):
+        assert ["task"] == [entry["words"][0] for entry in tenon.ok("why", "--session", given, "--json").records]
+    assert "several sessions begin with 'a5ced000', among them a5ced000-1, a5ced000-2" in tenon("why", "--session", "a5ced000").err
+    assert "there is no session '5e55104'" in tenon("why", "--session", "5e55104").err
+
+
 def test_settings_say_where_they_come_from(tenon: Tenon) -> None:
     """Environment before file before default."""
     tenon.ok("config", "inject.hits", "4")

@@ -181,6 +181,20 @@ def test_a_session_tells_its_facts_and_turns_in_order(past: Past) -> None:
     assert [("prompt", "text"), ("thinking", "thinking"), ("reply", "text")] == [(turn["kind"], turn["blocks"][0]["type"]) for turn in found["turns"]]
 
 
+def test_a_session_is_found_by_the_first_letters_of_its_id(past: Past) -> None:
+    """Eight or more, beside what was said with them, and only where the filters let it be; its page is there under them too."""
+    past.say("a lamp")
+    past.say(f"look into {NAME[:8]} again", session="other-session")
+    for given in (NAME[:8], NAME[:13], NAME):
+        assert [NAME] == [session["name"] for session in past.page(f"q={given}")["sessions"]]
+    found = past.page(f"q={NAME[:8]}")
+
+    assert (["other-session"], 2) == ([hit["session"] for hit in found["hits"]], found["count"])
+    assert [] == past.page(f"q={NAME[:7]}")["sessions"]
+    assert [] == past.page(f"q={NAME[:8]}&repository=example.org/acme/gadgets")["sessions"]
+    assert NAME == past.one(name=NAME[:8])["session"]["name"]
+
+
 def test_a_session_that_is_not_there_is_missing(past: Past) -> None:
     """And so is a turn of another session."""
     past.say("Why?")

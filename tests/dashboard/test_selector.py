@@ -92,6 +92,16 @@ def test_every_part_and_every_reason_has_its_words(asked: Asked) -> None:
     assert set(journal.WHY) == set(told["reasons"])
 
 
+def test_a_session_is_named_by_the_first_letters_of_its_id(asked: Asked) -> None:
+    """As it is told in short, as the journal keeps it, or whole; fewer letters name none, and another's beginning is another."""
+    asked.ask()
+    asked.ask(session="5e55ffff-0000-4000-8000-00000000abcd")
+    for given in (SESSION[:8], SESSION[:11], SESSION[: journal.NAME], SESSION[:20], SESSION):
+        assert [SESSION[: journal.NAME]] == [entry["session"] for entry in asked.page(f"session={given}")["entries"]]
+
+    assert [] == asked.page(f"session={SESSION[:7]}")["entries"]
+
+
 def test_what_was_shown_before_is_a_near_miss(asked: Asked) -> None:
     """With its score and the reason, though nothing was injected."""
     asked.ask()

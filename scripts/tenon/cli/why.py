@@ -8,7 +8,7 @@ from tenon.cli import context
 from tenon.cli.main import count, reads
 from tenon.recall import cue as cues
 from tenon.recall import hindrance
-from tenon.store import exchanges, journal, memories
+from tenon.store import browse_history, exchanges, journal, memories
 from tenon.world import embedding
 
 TYPE_CHECKING = False
@@ -32,13 +32,14 @@ tenon why m7k2p9qxab --cue "how do we deploy"  why this memory would come up for
 EVENTS = {
     "prompt": "with a prompt", "session": "at a session's start", "tool": "asked for by the model", "command": "asked for by you",
 }  # fmt: skip
+NAMED = 50  # sessions that begin alike
 WHOLE = 20_000  # entries of the journal that are looked through for an id
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
     parser.add_argument("ref", nargs="?", default="", metavar="REF", help="a memory (m…) or a turn (t…)")
-    parser.add_argument("--session", default="", metavar="ID", help="only what this session was shown")
+    parser.add_argument("--session", default="", metavar="ID", help="only what this session was shown; 8 characters of its id will do")
     parser.add_argument("--cue", default="", metavar="PROMPT", help="with an id: how it answers this prompt")
     parser.add_argument("-n", type=count, default=5, metavar="N", help="at most so many entries (5)")
     context.arguments(parser)
@@ -53,12 +54,11 @@ def run(options: argparse.Namespace, out: Out) -> int:
         out.say("Nothing is remembered yet, so nothing was put in front of the model.")
         return 0
     with context.reading(options) as here:
-        if options.session and exchanges.session_number(here.store, options.session) is None and not journal.entries(here.store, options.session, 1):
-            raise TenonError(f"there is no session '{options.session}'; ids of sessions are as Claude Code gives them, and `tenon why` shows them")
+        session = _session(here.store, options.session)
         if not options.ref:
-            found = journal.entries(here.store, options.session, options.n)
+            found = journal.entries(here.store, session, options.n)
         else:
-            found = [entry for entry in journal.entries(here.store, options.session, WHOLE) if options.ref in entry.refs][: options.n]
+            found = [entry for entry in journal.entries(here.store, session, WHOLE) if options.ref in entry.refs][: options.n]
             if not out.json:
                 for line in explained(here, options.ref, options.cue):
                     out.told(line)
@@ -66,9 +66,24 @@ def run(options: argparse.Namespace, out: Out) -> int:
             _entry(here.store, entry, options.ref, out)
         if not found:
             out.say(
-                f"{options.ref} was not put in front of the model in the last thirty days, and not nearly." if options.ref else "Nothing was put in front of the model so far."
+                f"{options.ref} was not put in front of the model in the last thirty days, and not nearly."
+                if options.ref
+                else "Nothing was put in front of the model so far."
             )
     return 0
+
+
+def _session(store: Store, given: str) -> str:
+    """The session of that id, or the one whose id begins so, as the journal knows it; «» for «». Raises TenonError for none and for several."""
+    if not given or exchanges.session_number(store, given) is not None or journal.entries(store, given, 1):
+        return given
+    archived = [session.name[: journal.NAME] for session in browse_history.beginning(store, given, NAMED)]
+    found = sorted({*archived, *journal.beginning(store, given, NAMED)})
+    if not found:
+        raise TenonError(f"there is no session '{given}'; ids of sessions are as Claude Code gives them, and `tenon why` shows them")
+    if len(found) > 1:
+        raise TenonError(f"several sessions begin with '{given}', among them {', '.join(found[:3])}; give more of the id")
+    return found[0]
 
 
 def explained(here: Context, ref: str, cue: str) -> list[str]:

@@ -8,7 +8,7 @@ from tenon.base.text import cut
 from tenon.dashboard.excerpt import excerpt, stem
 from tenon.dashboard.place import Missing, Wrong
 from tenon.dashboard.turns import Telling
-from tenon.store import browse_history, exchanges, finding, places, summaries
+from tenon.store import browse_history, exchanges, finding, journal, places, summaries
 from tenon.store.finding import Sought
 
 TYPE_CHECKING = False
@@ -24,6 +24,7 @@ ROWS = 50  # sessions or passages of a page
 TURNS, CHARS = 80, 500_000  # of a page of a session
 LEAD = 16  # turns that stand before one that a link leads to
 COUNTED = 200  # prompts of a session
+NAMED = 5  # sessions whose id begins with what is looked for
 SHOWN = 320  # characters of a first prompt and of a summary in the list
 THREADS = 500  # sub-agents of a session
 MEMORIES = 200  # of the turns of a page
@@ -32,7 +33,7 @@ ID = re.compile(r"t[0-9]{1,18}")
 
 
 def page(here: Place, query: Query) -> dict[str, Any]:
-    """The sessions, the last ones first; with words (`q`) the newest passages in which all of them are said."""
+    """The sessions, the last ones first; with words (`q`) the newest passages in which all of them are said, and before them the sessions whose id begins so."""
     text, tools = query.text("q", WORDS), query.one_of("tools", ("on",)) == "on"
     repository, client = query.repository(here.store), query.text("client")
     key = query.text("after")
@@ -51,7 +52,7 @@ def one(here: Place, name: str, query: Query) -> dict[str, Any]:
     after, before = _turn(query, "after"), _turn(query, "before")
     sought = Sought(query.text("q", WORDS))
     query.done()
-    session = browse_history.session(here.store, name)
+    session = browse_history.session(here.store, name, journal.SHORT)
     if session is None:
         raise Missing(f"There is no session '{cut(name, 60)}'; `tenon recall` and the list of sessions show what there is.")
     focus = _of_session(here.store, session, turn) if turn else None
@@ -174,15 +175,23 @@ def _told(store: Store, session: Session) -> dict[str, Any]:
 def _sessions(store: Store, scope: list[int] | None, client: str, key: str) -> dict[str, Any]:
     last, number = _key(key, float) if key else browse_history.NEWEST
     found = browse_history.sessions(store, scope, client, (float(last), int(number)), ROWS + 1)
-    rows = []
-    for session in found[:ROWS]:
-        summary = summaries.of_session(store, session.id)
-        told = _told(store, session)
-        told["prompt"] = cut(browse_history.opening(store, session.id), SHOWN)
-        told["summary"] = None if summary is None else {"text": cut(summary.text, SHOWN), "writer": summary.writer}
-        rows.append(told)
+    rows = [_listed(store, session) for session in found[:ROWS]]
     following = f"{found[ROWS - 1].last!r}~{found[ROWS - 1].id}" if len(found) > ROWS else None
     return {"sessions": rows, "next": following, "count": len(rows)}
+
+
+def _listed(store: Store, session: Session) -> dict[str, Any]:
+    summary = summaries.of_session(store, session.id)
+    return {
+        **_told(store, session), "prompt": cut(browse_history.opening(store, session.id), SHOWN),
+        "summary": None if summary is None else {"text": cut(summary.text, SHOWN), "writer": summary.writer},
+    }  # fmt: skip
+
+
+def _named(store: Store, text: str, scope: list[int] | None, client: str) -> list[dict[str, Any]]:
+    """The sessions whose id begins with the text."""
+    found = [session for session in browse_history.beginning(store, text, NAMED) if client in ("", session.client)]
+    return [_listed(store, session) for session in found if scope is None or session.repository in scope]
 
 
 def _found(store: Store, text: str, scope: list[int] | None, client: str, key: str, *, tools: bool) -> dict[str, Any]:
@@ -199,7 +208,15 @@ def _found(store: Store, text: str, scope: list[int] | None, client: str, key: s
         for hit in hits
     ]  # fmt: skip
     more = f"{following[0]}~{following[1]}" if following else None
-    return {"hits": rows, "words": sought.words, "next": more, "further": bool(following) and len(hits) < ROWS, "count": len(rows)}
+    named = [] if key else _named(store, text, scope, client)
+    return {
+        "sessions": named,
+        "hits": rows,
+        "words": sought.words,
+        "next": more,
+        "further": bool(following) and len(hits) < ROWS,
+        "count": len(named) + len(rows),
+    }
 
 
 def _key(text: str, kind: type[float | int]) -> tuple[float, int]:

@@ -15,7 +15,7 @@ NEWEST = (1e300, 2**62)  # before the first page
 _SESSION = "SELECT id, name, repository, folder, branch, client, started, last FROM session"
 SESSIONS = f"{_SESSION} WHERE (last, id) < (?, ?) {{more}} ORDER BY last DESC, id DESC LIMIT ?"
 BY_NAME = f"{_SESSION} WHERE name = ?"
-BY_BEGINNING = f"{_SESSION} WHERE name >= ? AND name < ? ORDER BY last DESC, id DESC LIMIT 1"
+BY_BEGINNING = f"{_SESSION} WHERE name >= ? AND name < ? ORDER BY last DESC, id DESC LIMIT ?"
 CLIENTS = "SELECT DISTINCT client FROM session ORDER BY client"
 # The first condition names the index's own rows; what is wanted of them is in the second.
 _TALK = "FROM turn WHERE session = ? AND thread = '' AND kind IN ('prompt', 'reply') AND kind = 'prompt'"
@@ -67,12 +67,17 @@ def sessions(store: Store, scope: Sequence[int] | None, client: str, after: tupl
     return [Session(row) for row in store.rows(SESSIONS.format(more=more), (*after, *values, limit))]
 
 
-def session(store: Store, name: str) -> Session | None:
-    """The session with the client's id; of one that is told by its first characters, as the journal keeps it, the newest that begins so."""
+def session(store: Store, name: str, least: int = journal.NAME) -> Session | None:
+    """The session with the client's id; of one that is told by so many of its first characters or more, the newest that begins so."""
     row = store.one(BY_NAME, (name,))
-    if row is None and len(name) >= journal.NAME:
-        row = store.one(BY_BEGINNING, (name, name + chr(0x10FFFF)))
+    if row is None and len(name) >= least:
+        return next(iter(beginning(store, name, 1)), None)
     return None if row is None else Session(row)
+
+
+def beginning(store: Store, start: str, most: int) -> list[Session]:
+    """The sessions whose ids begin so, the newest first, at most so many; none for fewer than 8 characters."""
+    return [Session(row) for row in store.rows(BY_BEGINNING, (*journal.span(start), most))] if len(start) >= journal.SHORT else []
 
 
 def clients(store: Store) -> list[str]:

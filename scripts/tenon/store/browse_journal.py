@@ -62,10 +62,12 @@ class Prompt:
 
 
 def entries(store: Store, before: int, limit: int, *, session: str = "", event: str = "", repositories: Sequence[int] | None = None) -> list[Placed]:
-    """The entries with a smaller number than that, newest first; of a session (its id, or as much of it as the journal keeps), an event, some repositories."""
+    """The entries with a smaller number than that, newest first; of a session (its id, or 8 characters of it and more), an event, some repositories."""
     more, values = "", []  # type: tuple[str, list[object]]
-    if session:
+    if len(session) < journal.SHORT and session or len(session) >= journal.NAME:
         more, values = " AND session = ?", [session[: journal.NAME]]
+    elif session:
+        more, values = " AND session >= ? AND session < ?", [*journal.span(session)]
     if event:
         more, values = more + " AND event = ?", [*values, event]
     if repositories is not None:

@@ -26,6 +26,7 @@ MOST_SKIPPED, MOST_TOLD = 4, 6  # near misses of an entry; hits and near misses 
 CODE, CODES, PER_UNIT = 33, 94, 40  # the first of the visible letters of ASCII, how many there are, and how many of them make 1.0
 SHOWN = "."
 NAME = 13  # characters of a session's id that tell it from all others
+SHORT = 8  # characters by which it is told in short, and found again
 
 ADD = "INSERT INTO journal (at, event, session, repository, words, hits, chars, skipped) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 COLUMNS = "id, at, event, session, words, hits, chars, skipped"
@@ -35,6 +36,7 @@ SEEN = (
     "AND id > (SELECT coalesce(max(id), 0) FROM journal WHERE session = ? AND event = 'compact')"
 )
 HAS = "SELECT 1 FROM journal WHERE session = ? AND event = ? AND words = ?"
+BEGINNING = "SELECT DISTINCT session FROM journal WHERE session >= ? AND session < ? ORDER BY session LIMIT ?"
 OLD_ENTRIES = "DELETE FROM journal WHERE at < ?"
 OF_SESSION = f"SELECT {COLUMNS} FROM journal WHERE session = ? AND event <> 'compact' ORDER BY id DESC LIMIT ?"
 LATEST = f"SELECT {COLUMNS} FROM journal WHERE event <> 'compact' ORDER BY id DESC LIMIT ?"
@@ -123,6 +125,16 @@ def unsee(store: Store, session: str, now: float) -> None:
 def entries(store: Store, session: str = "", limit: int = 10) -> list[Entry]:
     """The newest entries, of one session or of all, newest first."""
     return [Entry(row) for row in (store.rows(OF_SESSION, (session[:NAME], limit)) if session else store.rows(LATEST, (limit,)))]
+
+
+def beginning(store: Store, start: str, most: int) -> list[str]:
+    """The sessions that entries are of and whose ids, as they are kept here, begin so, at most so many; none for fewer than 8 characters."""
+    return [str(name) for (name,) in store.rows(BEGINNING, (*span(start[:NAME]), most))] if len(start) >= SHORT else []
+
+
+def span(start: str) -> tuple[str, str]:
+    """Between which two texts those stand that begin so, the first of them included."""
+    return start, start + chr(0x10FFFF)
 
 
 def prune(store: Store, now: float) -> None:
