@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sqlite3
 import stat
 import subprocess
@@ -505,15 +506,41 @@ def test_what_can_be_read_of_a_damaged_store_is_saved(tenon: Tenon) -> None:
     assert "ok" == checked(tenon)["indexes"]["state"]
 
 
-def test_a_file_that_is_no_database_is_replaced_by_an_empty_store(tenon: Tenon) -> None:
-    """Nothing could be read of it; it is kept."""
+def test_a_file_that_is_no_database_is_replaced_by_an_empty_store_where_that_is_asked_for(tenon: Tenon) -> None:
+    """Nothing could be read of it: agreeing to a rescue is not agreeing to that. It is kept either way."""
     path = Path(paths_of(tenon))
     path.write_bytes(b"this is no database at all" * 500)
     assert "fail" == checked(tenon)["store"]["state"]
-    done = tenon("doctor", "--fix", "--yes")
+    left = tenon("doctor", "--fix", "--yes")
+    stays = [file.name for file in path.parent.iterdir()], path.read_bytes()
+    done = tenon("doctor", "--fix", "--yes", "--empty")
 
+    assert (1, True, True) == (left.code, "Nothing could be read" in left.err, "There is no backup either." in left.err)
+    assert (["tenon.db"], b"this is no database at all" * 500) == stays
     assert "saved 0 memories" in done.err
     assert "ok" == checked(tenon)["store"]["state"]
+    assert 1 == len([file for file in path.parent.iterdir() if ".damaged-" in file.name])
+    assert 2 == tenon("doctor", "--empty").code
+
+
+def test_of_a_damaged_store_the_backup_is_named(tenon: Tenon) -> None:
+    """The newest one that is whole, by every verb that says that the store is damaged, before it is replaced and after."""
+    tenon.written("we deploy on Fridays")
+    path = Path(paths_of(tenon))
+    tenon.ok("backup")
+    (kept,) = (path.parent / "backups").iterdir()
+    (path.parent / "backups" / "tenon-default-20990101-000000.db").write_bytes(b"half a backup")
+    path.write_bytes(b"this is no database at all" * 500)
+    way = f"backup --restore {shlex.quote(str(kept))} (puts the newest backup back"
+    done = tenon("doctor", "--fix", "--yes", "--empty").err
+
+    path.write_bytes(b"this is no database at all" * 500)
+    assert ["Instead of that: tenon " + way, "A backup is there: tenon " + way] == [
+        line[: line.index(" back, of")] + " back" for line in done.splitlines() if way in line
+    ]
+    assert way in checked(tenon)["store"]["mend"]
+    assert way in tenon("status").err
+    assert way in next(record["mend"] for record in tenon("repair", "--json").records if record["check"] == "store")
 
 
 def test_a_newer_store_is_left_alone(tenon: Tenon) -> None:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
-from tenon.cli import context, embed, facts, meter, progress, standing
+from tenon.cli import context, embed, facts, meter, progress, rescuing, standing
 from tenon.cli.main import reads
-from tenon.store import db, forget, rescue
+from tenon.cli.rescuing import quoted
+from tenon.store import db, forget
 from tenon.world import leavings, machine, modes, python
 
 TYPE_CHECKING = False
@@ -56,6 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--deep", action="store_true", help="check the hash of every archived turn, not of a sample")
     parser.add_argument("--fix", action="store_true", help="mend what can be mended: modes, indexes, vectors, the log; a damaged store only when you agree")
     parser.add_argument("--yes", action="store_true", help="with --fix: agree to replacing a damaged store by what can be read of it")
+    parser.add_argument("--empty", action="store_true", help="with --fix: begin an empty store where nothing can be read of a damaged one, which is kept")
     parser.add_argument("--clear-faults", action="store_true", help="empty the list of faults that were survived")
 
 
@@ -72,8 +74,10 @@ def run(options: argparse.Namespace, out: Out) -> int:
         noted = len(faults.recent(10_000))
         faults.clear()
         out.say(f"cleared {context.counted(noted, 'fault')}")
+    if options.empty and not options.fix:
+        options.wrong("--empty goes with --fix")
     found = look()
-    if options.fix and mend(found, out, yes=options.yes):
+    if options.fix and mend(found, out, yes=options.yes, empty=options.empty):
         found = look()
     checks = report(found)
     for check in checks:
@@ -106,7 +110,7 @@ def report(found: Facts) -> list[Check]:
     return checks + [Check(*row) for row in standing.findings(found.proxy)] if found.proxy else checks
 
 
-def mend(found: Facts, out: Out, *, yes: bool) -> bool:
+def mend(found: Facts, out: Out, *, yes: bool, empty: bool = False) -> bool:
     """Does the safe repairs, says each, and whether there was any."""
     done = _open_up(found, out)
     if done:
@@ -131,7 +135,7 @@ def mend(found: Facts, out: Out, *, yes: bool) -> bool:
         out.say(f"began the store in {store.path}")
         return True
     if store.damaged or _is_damaged(store):
-        return _replace(found, out, yes=yes) or done
+        return rescuing.replace(store.path, found.now, out, yes=yes, empty=empty) or done
     if store.exists and not store.problem:
         done = _tidy(store, out) or done
     return done
@@ -165,20 +169,6 @@ def _tidy(store: Stored, out: Out) -> bool:
                 out.say("wrote the log into the store")
     except TenonError as error:
         out.say(str(error))
-    return True
-
-
-def _replace(found: Facts, out: Out, *, yes: bool) -> bool:
-    store = found.store
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(found.now))
-    out.say(f"{store.path} is damaged. What can be read of it would go into a fresh store; the damaged file is kept as {store.path}.damaged-{stamp}.")
-    if not out.confirm("End all sessions of Claude Code first. Replace it now?", yes):
-        return False
-    saved = rescue.rescue(store.path, stamp, found.now)
-    told = ", ".join(f"{saved.rows.get(name, 0):,} {label}" for name, label in (("memory", "memories"), ("turn", "turns"), ("session", "sessions")))
-    out.say(f"saved {told}; kept the damaged file as {saved.kept}")
-    if saved.broken:
-        out.say(f"not read to their end: {', '.join(saved.broken)}. `tenon import` brings back turns whose transcripts are still there")
     return True
 
 
@@ -237,7 +227,7 @@ def _store(store: Stored, now: float) -> list[Check]:
         return [Check("store", "ok", f"nothing is remembered yet; it will be in {store.path}")]
     if store.damaged or _is_damaged(store):
         said = store.problem or f"{store.path} is damaged: {store.damaged[0]}"
-        return [Check("store", "fail", said, "tenon doctor --fix (saves what can be read, keeps the damaged file)")]
+        return [Check("store", "fail", said, f"tenon doctor --fix (saves what can be read, keeps the damaged file); {store.way_back}".rstrip("; "))]
     if store.problem:
         return [Check("store", "fail", store.problem, "update the plugin" if "newer" in store.problem else "tenon doctor --fix")]
     checks = [Check("store", "ok", f"{store.path}, {context.size(store.size)}, schema {store.schema} of {store.newest_schema}")]
@@ -297,13 +287,6 @@ def _archive(store: Stored) -> list[Check]:
         said = f"{store.chain_unlinked:,} of {store.chain_checked:,} turns are unlinked: the turn before them was lost, so they cannot be checked"
         checks.append(Check("archive", "warn", said))
     return checks or [Check("archive", "ok", f"{store.chain_checked:,} turns checked, each as it was written")]
-
-
-def quoted(path: str) -> str:
-    """The path as a shell reads it."""
-    from shlex import quote
-
-    return f'"{path}"' if os.name == "nt" else quote(path)
 
 
 def _faults(found: Facts) -> list[Check]:

@@ -13,7 +13,7 @@ from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.base.repository import identify
-from tenon.cli import embed, meter, standing
+from tenon.cli import embed, meter, rescuing, standing
 from tenon.cli.importing import planned
 from tenon.digest import projects
 from tenon.store import db, feeds, figures, health, migrate, places
@@ -69,6 +69,7 @@ class Stored:
     schema: int = 0
     newest_schema: int = migrate.NEWEST
     damaged: list[str] = field(default_factory=list)
+    way_back: str = ""  # of a damaged one: the backup
     indexes: dict[str, str] = field(default_factory=dict)
     chain_checked: int = 0
     chain_wrong: list[int] = field(default_factory=list)
@@ -200,10 +201,13 @@ def store_facts(path: str, folder: str, now: float, *, deep: bool, on_turn: Call
             _read(store, found, on_turn, deep=deep)
     except TenonError as error:
         found.problem = str(error)
+        found.way_back = rescuing.way_back(path) if "is damaged" in found.problem else ""
         return found
     except sqlite.Error as error:
         _troubled(found, error)
-    if not found.damaged:
+    if found.damaged:
+        found.way_back = rescuing.way_back(path)
+    else:
         _write(found, folder, now)
     return found
 

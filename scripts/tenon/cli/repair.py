@@ -7,7 +7,7 @@ import time
 
 from tenon.base import paths
 from tenon.base.errors import TenonError
-from tenon.cli import context, progress
+from tenon.cli import context, progress, rescuing
 from tenon.cli.doctor import Check, show
 from tenon.cli.main import reads
 from tenon.digest.due import WORK
@@ -86,7 +86,9 @@ def look(path: str, agent: str, out: Out) -> list[Check]:
                     if found[-1].name == "pages" and found[-1].state == "fail":
                         break  # the rest would only say it again
         except TenonError as error:
-            found.append(Check("store", "fail", str(error), "tenon doctor --fix (saves what can be read)" if "damaged" in str(error) else ""))
+            found.append(
+                Check("store", "fail", str(error), f"tenon doctor --fix (saves what can be read); {rescuing.way_back(path)}" if "damaged" in str(error) else "")
+            )
     return [*found, *_left(path, agent)]
 
 
@@ -100,7 +102,8 @@ def _opened(path: str) -> Store:
 def _pages(store: Store) -> list[Check]:
     wrong = repairing.pages(store)
     if wrong:
-        return [Check("pages", "fail", f"the file is damaged: {wrong[0]}", "tenon doctor --fix (saves what can be read, keeps the damaged file)")]
+        way = f"tenon doctor --fix (saves what can be read, keeps the damaged file); {rescuing.way_back(store.path)}"
+        return [Check("pages", "fail", f"the file is damaged: {wrong[0]}", way)]
     return [Check("pages", "ok", "each is whole")]
 
 
@@ -223,5 +226,7 @@ def _purge(path: str, out: Out, *, yes: bool) -> int:
     out.line(f"Removed {told}.")
     for file in kept:
         out.say(f"  {file} still holds them; delete it when it must not")
-    out.say("Claude Code's own transcripts are still there until Claude Code cleans them up; what was read of them is not read again.")
+    out.say(
+        "Claude Code's own transcripts are still there until Claude Code cleans them up. Nothing said before now is archived again, from them or an export."
+    )
     return 0

@@ -7,7 +7,7 @@ import time
 
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
-from tenon.cli import context, meter, standing
+from tenon.cli import context, meter, rescuing, standing
 from tenon.cli.main import reads
 from tenon.store import exchanges, figures, places
 from tenon.world import claude_settings, launcher, machine
@@ -62,6 +62,15 @@ def run(options: argparse.Namespace, out: Out) -> int:
         for label, text in standing.lines(proxy, time.time()) if proxy.switch or proxy.state else ():
             out.say(f"{label + ':' if label else '':{WIDTH}}{text}")
         return 0
+    try:
+        return _stored(options, out)
+    except TenonError as error:
+        if "is damaged" in str(error):
+            raise TenonError(f"{error}; {rescuing.way_back(paths.store_path(context.agent(options)))}") from error
+        raise
+
+
+def _stored(options: argparse.Namespace, out: Out) -> int:
     with context.reading(options) as here:
         proxy = standing.look(machine.here(), here.agent)
         digested = meter.look(here.store, here.settings, here.now)

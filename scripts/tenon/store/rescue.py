@@ -6,8 +6,9 @@ import json
 import os
 from hashlib import blake2b
 
+from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
-from tenon.store import db, migrate, reindex
+from tenon.store import backup, db, migrate, reindex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ RESCUED = "INSERT INTO deed (at, what, ref, note) VALUES (?, 'rescue', '', ?)"
 
 
 class Rescue:
-    """How it went: rows saved per table, tables that could not be read to their end, and where the damaged file is now."""
+    """How it went: rows saved per table, tables that could not be read to their end, and where the damaged file is now («»: where it was)."""
 
     __slots__ = ("rows", "broken", "kept")
 
@@ -46,18 +47,38 @@ class Rescue:
         self.broken: list[str] = []
         self.kept = ""
 
+    @property
+    def nothing(self) -> bool:
+        """Whether no memory and no turn was saved, and some may have been there."""
+        return not (self.rows.get("memory") or self.rows.get("turn")) and (not self.rows or not {"memory", "turn"}.isdisjoint(self.broken))
 
-def rescue(path: str, stamp: str, now: float) -> Rescue:
+
+def newest_backup(path: str) -> str:
+    """The newest whole backup of the store at the path, of those that it noted (where that can be read) and those beside it; «» when there is none."""
+    home = os.path.dirname(os.path.abspath(path))
+    found = backup.made(os.path.join(home, "backups"), os.path.basename(home))
+    try:
+        with db.open_reader(path) as store:
+            found += backup.known(store)
+    except (TenonError, sqlite.Error, OSError):
+        pass  # it is damaged there too
+    for each in sorted({one for one in found if os.path.isfile(one)}, key=os.path.getmtime, reverse=True):
+        try:
+            if any(backup.inspected(each)):
+                return each
+        except TenonError:
+            continue
+    return ""
+
+
+def rescue(path: str, stamp: str, now: float, *, empty: bool = False) -> Rescue:
     """Puts a fresh store with every readable row in the place of the damaged one, which becomes <path>.damaged-<stamp>.
 
-    Nothing is moved before the fresh store is whole. Raises TenonError or OSError when that cannot be done.
+    Where nothing could be read, only with `empty`. Nothing is moved before the fresh store is whole. Raises TenonError or OSError when that cannot be done.
     """
     found = Rescue()
     fresh = f"{path}.rescued-{stamp}"
-    found.kept = f"{path}.damaged-{stamp}"
-    for suffix in ("", "-wal", "-shm"):
-        if os.path.exists(fresh + suffix):
-            os.remove(fresh + suffix)
+    _remove(fresh)
     with db.open_store(fresh) as store:
         store.execute("PRAGMA foreign_keys = OFF")  # what a lost row pointed from is still worth having
         old = _open(path)
@@ -70,11 +91,21 @@ def rescue(path: str, stamp: str, now: float) -> Rescue:
         reindex.rebuild(store)
         store.execute(RESCUED, (now, f"{sum(found.rows.values())} rows"))
         store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    if found.nothing and not empty:
+        _remove(fresh)
+        return found
+    found.kept = f"{path}.damaged-{stamp}"
     for suffix in ("-wal", "-shm", ""):
         if os.path.exists(path + suffix):
             os.replace(path + suffix, found.kept + suffix)
     os.replace(fresh, path)
     return found
+
+
+def _remove(fresh: str) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(fresh + suffix):
+            os.remove(fresh + suffix)
 
 
 def _open(path: str) -> sqlite.Connection | None:
