@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 
+import pytest
+
+from tenon.cli import recall as recalling
+from tenon.cli.main import main
 from tenon.store import db, journal
 from tests.cli.conftest import Tenon
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def test_what_was_written_is_recalled(tenon: Tenon) -> None:
@@ -80,6 +89,70 @@ def test_a_hit_can_be_explained(tenon: Tenon) -> None:
     assert "citations" not in line
     record = tenon.ok("recall", "gateway", "--explain", "--json").records[0]
     assert ({*journal.PARTS, "cosine", "evidence", "says much"}, ["gateway"]) == (set(record["parts"]), record["matched"])
+
+
+def test_everywhere_each_hit_says_whose_it_is(tenon: Tenon) -> None:
+    """In words and as data, memories and what was said; what holds everywhere says that."""
+    other = tenon.project.parent / "other"
+    other.mkdir()
+    there = tenon.written("harbour three", "--repo", str(other))
+    wide = tenon.written("harbour four", "--agent-wide")
+    talk = tenon.talk()
+    talk.prompt("is the harbour open?")
+    tenon.ok("import")
+    keys = {str(one["id"]): one["repository"] for one in tenon.ok("recall", "harbour", "--everywhere", "--archive", "--json").records}
+    shown = {line.split()[0]: line for line in tenon.ok("recall", "harbour", "--everywhere", "--archive").out.splitlines() if " · " in line}
+
+    assert (f"path:{other}", None, f"path:{tenon.project}") == (keys[there], keys[wide], keys["t1"])
+    assert (True, True, True) == (shown[there].endswith(f" · path:{other}"), shown[wide].endswith(" · holds everywhere"), "· said 20" in shown["t1"])
+    assert "path:" not in tenon.ok("recall", "harbour").out
+
+
+def test_a_hit_says_when_it_was_written_and_when_it_proved_right(tenon: Tenon) -> None:
+    """The latter only where that was another day."""
+    ref = tenon.written("the gateway listens on 8443")
+    fresh = tenon.ok("recall", "gateway").out
+    store = tenon.home / ".tenon" / "agents" / "default" / "tenon.db"
+    with closing(sqlite3.connect(store)) as con, con:
+        con.execute("UPDATE memory SET created = 1767225600.0, reinforced = 1767398400.0 WHERE ref = ?", (ref,))
+
+    assert (True, False) == ("· written 20" in fresh, "proved" in fresh)
+    assert "· written 2026-01-01, proved 2026-01-03\n" in tenon.ok("recall", "gateway").out
+
+
+def test_what_is_left_out_says_why(tenon: Tenon) -> None:
+    """Beyond -k, or as something that means something else, whatever its score."""
+    for text in ("the gateway listens on 8443", "the gateway is restarted on Mondays", "bread is baked with rye"):
+        tenon.written(text)
+    told = tenon.ok("recall", "gateway", "--explain", "-k", "1").out.partition("Not shown:\n")[2]
+
+    assert (True, False) == ("  beyond the 1 of -k: the gateway" in told, "others were better" in told)
+
+
+def test_what_is_said_of_the_hits_fits_them(monkeypatch: pytest.MonkeyPatch, tenon: Tenon, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where memories are among the answers of the archive, they are named."""
+    ref = tenon.written("the ferry leaves at nine")
+    talk = tenon.talk()
+    talk.prompt("when does the zebra boat leave?")
+    tenon.ok("import")
+    for name, value in tenon.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tenon.project)
+    real = recalling.recall  # the function that the module has by this name
+
+    def with_a_memory(*given: Any, archive: bool = False, **more: Any) -> Any:
+        found = real(*given, archive=archive, **more)
+        if not archive:
+            found.hits.clear()
+        elif ref not in [hit.candidate.ref for hit in found.hits]:
+            found.hits += real(given[0], "ferry", **more).hits
+        return found
+
+    monkeypatch.setattr("tenon.cli.recall.recall", with_a_memory)
+    assert 0 == main(["recall", "zebra"])
+    out, err = capsys.readouterr()
+
+    assert ("No memory surely fits that cue. The nearest ones, and what was said in earlier sessions:\n", True) == (err, ref in out)
 
 
 def test_one_memory_is_shown_in_full(tenon: Tenon) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tenon.recall.recall import Hit, Recall
     from tenon.store.exchanges import Turn
     from tenon.store.memories import Memory
+    from tenon.store.search import Candidate
 
 MISSES = 10  # that --explain shows
 HELP = (
@@ -78,14 +79,17 @@ def run(options: argparse.Namespace, out: Out) -> int:
         if found.only_nearest(floor):
             out.say("Nothing surely fits that cue. The nearest by meaning:")
         elif deeper and found.hits:
-            out.say("No memory fits that cue; this was said in earlier sessions:")
+            said = all(hit.candidate.tier == "archive" for hit in found.hits)
+            out.say(
+                "No memory fits that cue; this was said in earlier sessions:"
+                if said
+                else "No memory surely fits that cue. The nearest ones, and what was said in earlier sessions:"
+            )
         _note(here, found)
         for hit in found.hits:
-            _hit(here, hit, out, options.explain)
-        if options.explain and found.misses and not out.json:
-            out.told(out.styled("faint", "Not shown, as others were better:"))
-            for hit in found.misses[:MISSES]:
-                out.told(out.styled("faint", f"  {hit.candidate.ref}  {hit.score:.2f} ({hit.parts.line()})  {cut(hit.candidate.text, 80)}"))
+            _hit(here, hit, out, explain=options.explain, everywhere=options.everywhere)
+        if options.explain and not out.json:
+            _left_out(found, options.k, out)
         if not found.hits:
             searched = options.archive or deeper
             where = "" if options.everywhere else " --everywhere looks in all repositories."
@@ -110,19 +114,42 @@ def _note(here: Context, found: Recall) -> None:
         pass  # a locked or full store: the answer matters more than the note of it
 
 
-def _hit(here: Context, hit: Hit, out: Out, explain: bool) -> None:
+def _left_out(found: Recall, most: int, out: Out) -> None:
+    """Says of what was read and not shown why: a higher score alone does not make an answer."""
+    if found.misses:
+        out.told(out.styled("faint", "Not shown:"))
+    for hit in found.misses[:MISSES]:
+        why = f"beyond the {most} of -k" if hit.why == "k" else journal.WHY[hit.why]
+        out.told(out.styled("faint", f"  {hit.candidate.ref}  {why}: {cut(hit.candidate.text, 80)}"), 6)
+        out.told(out.styled("faint", f"      score {hit.score:.2f}: {hit.parts.line()}"), 6)
+
+
+def _repository(here: Context, found: Candidate) -> str | None:
+    """The key of the repository that a hit is of, None of what holds everywhere."""
+    number = exchanges.session_of(here.store, found.session).repository if found.tier == "archive" else memories.get(here.store, found.ref).repository
+    return places.key(here.store, number) or None
+
+
+def _dated(found: Candidate) -> str:
+    """When it was written or said, and when it last proved right, where that was another day."""
+    written, proved = injection.day(found.at), injection.day(found.fresh_at)
+    return f"{'said' if found.tier == 'archive' else 'written'} {written}" + (f", proved {proved}" if proved != written else "")
+
+
+def _hit(here: Context, hit: Hit, out: Out, *, explain: bool, everywhere: bool) -> None:
     found = hit.candidate
     other = found.other_text
     if out.json:
-        told = described(hit)
+        told = {**described(hit), "repository": _repository(here, found)}
         if other:
             told["answered_by" if found.kind == "prompt" else "answers"] = other
         if explain:
             told["parts"] = {**hit.parts.named(), "evidence": round(hit.evidence, 3)}
         out.record(told)
         return
-    head = f"{out.styled('strong', found.ref)}  {found.tier} · {found.kind.replace('_', ' ')} · {injection.day(found.fresh_at)}"
-    out.told(head + (f" · from {found.source}" if found.source in ("outside", "tool") else ""))
+    head = f"{out.styled('strong', found.ref)}  {found.tier} · {found.kind.replace('_', ' ')} · {_dated(found)}"
+    head += f" · from {found.source}" if found.source in ("outside", "tool") else ""
+    out.told(head + (f" · {_repository(here, found) or 'holds everywhere'}" if everywhere else ""), 4)
     if found.tier == "archive":
         said = injection.excerpt(found.text, hit.words, 400)
         told_first, told_second = (("user", said), ("assistant", other)) if found.kind == "prompt" else (("user", other), ("assistant", said))
