@@ -210,7 +210,7 @@ def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float, *
     if out.json:
         out.record(
             {"files": len(plan.files), "sessions": plan.sessions, "bytes": plan.size_bytes, "turns": report.new, "left_out": report.left_out,
-             "already": plan.already, "excluded": excluded, "problems": problems, "seconds": round(seconds, 2)}
+             "purged": report.purged, "already": plan.already, "excluded": excluded, "problems": problems, "seconds": round(seconds, 2)}
         )  # fmt: skip
         return
     _left(plan, out)
@@ -225,7 +225,9 @@ def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float, *
     out.told(f"{report.new:,} new turns from {len(plan.files):,} transcripts of {plan.sessions:,} sessions in {progress.duration(seconds)}.")
     if excluded:
         out.told(f"{context.counted(excluded, 'transcript')} excluded (archive.exclude), so nothing of {'it' if excluded == 1 else 'them'} is kept.")
-    elif not report.new and not problems and not report.left_out:
+    elif not report.new and not problems and not report.left_out and not report.purged:
         out.told("Nothing in them was new: their turns are in the archive already, or they hold none.")
+    if report.purged:
+        out.told(f"{context.counted(report.purged, 'line')} of a time before the archive was removed: left out, and so it stays.")
     if report.left_out:
         out.told(f"{report.left_out:,} lines were left out (not JSON, or too long); `tenon doctor` says where.")

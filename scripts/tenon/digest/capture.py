@@ -16,7 +16,7 @@ from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.digest import projects, transcript
 from tenon.digest.lines import Line, Lines, before, fingerprint, groups_of
-from tenon.store import archive, db, deleted, exchanges, feeds, places, usage
+from tenon.store import archive, db, deleted, exchanges, feeds, forgotten, places, usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,22 +34,22 @@ TRIES = 2
 
 
 class Report:
-    """What a capture did: turns that were new, lines read, lines left out, whether it came to the end, what was in the way."""
+    """What a capture did: turns that were new, lines read, lines left out or purged, whether it came to the end, what was in the way."""
 
-    __slots__ = ("new", "lines", "left_out", "finished", "problem")
+    __slots__ = ("new", "lines", "left_out", "purged", "finished", "problem")
 
     def __init__(self, new: int = 0, lines: int = 0, left_out: int = 0, finished: bool = True, problem: str = "") -> None:
         self.new = new
         self.lines = lines
         self.left_out = left_out
+        self.purged = 0  # of a time before the archive was removed
         self.finished = finished
         self.problem = problem
 
     def add(self, other: Report) -> None:
         """Counts the other's work as this one's."""
-        self.new += other.new
-        self.lines += other.lines
-        self.left_out += other.left_out
+        self.new, self.lines = self.new + other.new, self.lines + other.lines
+        self.left_out, self.purged = self.left_out + other.left_out, self.purged + other.purged
         self.finished = self.finished and other.finished
         self.problem = self.problem or other.problem
 
@@ -110,6 +110,7 @@ class _Run:
         self.at = now  # the time of the last line that had one
         self.calls: dict[str, str] = {}
         self.kept: dict[str, bool] = {}
+        self.purged = forgotten.purged(store)
         chosen = settings.load()
         self.exclude = chosen.names("archive.exclude")
         self.off = ""
@@ -268,7 +269,9 @@ class _File:
         self.run.at = entry.at
         self.run.calls.update(entry.calls)
         self._mark_echo(found, entry)
-        if not self._keeps(entry.folder, line, entry.row is not None or entry.usage is not None):
+        is_purged = entry.at < self.run.purged and (entry.row is not None or entry.usage is not None)
+        self.report.purged += is_purged
+        if is_purged or not self._keeps(entry.folder, line, entry.row is not None or entry.usage is not None):
             entry.row = entry.usage = None
         if entry.row is not None and not entry.uuid:
             entry.uuid = entry.row.uuid = self._name(found, entry.row, line)
@@ -324,7 +327,7 @@ class _File:
         uuid = self._place(line)
         line.left_out = True
         line.entry = transcript.Entry(uuid, "", "", self.run.at, "", "")
-        if not self._keeps("", line):
+        if self.run.at < self.run.purged or not self._keeps("", line):
             return
         text = f"[left out: a line of {(line.after - line.first) / 1e6:.1f} MB at byte {line.first} of {self.path}, {why}]"
         line.entry.row = archive.Row(
@@ -374,10 +377,7 @@ class _File:
 
     def _rows(self, groups: list[list[Line]], done: list[list[Line]], long: Callable[[], bool]) -> Iterator[archive.Row]:
         for group in groups:
-            for line in group:
-                entry = line.entry
-                if entry is None:
-                    continue
+            for entry in (line.entry for line in group if line.entry is not None):
                 if entry.row is None:
                     archive.follow(self.store, entry.uuid, entry.parent)
                 elif not (entry.same_as and archive.follow(self.store, entry.uuid, entry.same_as)):

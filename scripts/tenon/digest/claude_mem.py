@@ -14,7 +14,7 @@ from time import strptime
 from tenon.base.lean import parse
 from tenon.base.text import cut
 from tenon.digest.bringing import Entry
-from tenon.store import archive, exchanges, spotted
+from tenon.store import archive, exchanges, forgotten, spotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,8 +79,9 @@ def prompts(store: Store, given: Foreign, repository: Callable[[str], int], now:
     """
     projects = {_session(row): _text(row, "project") for row in given.rows("sdk_sessions", SESSION)}
     sessions: dict[str, list[dict[str, Any]]] = {}
+    purged = forgotten.purged(store)
     for row in given.rows("user_prompts", PROMPT):
-        if _session(row) and _text(row, "prompt_text"):
+        if _session(row) and _text(row, "prompt_text") and (_time(row) or now) >= purged:
             sessions.setdefault(_session(row), []).append(row)
     for session, told in sessions.items():
         name = f"{CLIENT}:{session}"

@@ -3,10 +3,13 @@
 A turn is known by where and when it was said and by all it said, so a copy of the same transcript brings nothing back and
 the same words said another day are kept. A memory is known by its text, a block of a message that the proxy keeps by what
 it says. A text that the user named is known by its words, wherever they stand. The salt is the store's own, so that equal
-texts in two stores have nothing in common.
+texts in two stores have nothing in common. Of an archive that was removed whole one time is kept: what was said before it
+comes back by no way, whatever file it stands in now.
 """
 
 from __future__ import annotations
+
+from tenon.store import notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ IS = "SELECT 1 FROM tombstone WHERE hash = ?"
 NAMED = "SELECT words, hash FROM tombstone WHERE words > 0"
 ADD = "INSERT OR REPLACE INTO tombstone (hash, words, reason, at) VALUES (?, ?, ?, ?)"
 SALT = "SELECT value FROM meta WHERE name = 'salt'"
+PURGED = "purged"  # the note that says until when everything that was said is gone
 ADD_SALT = "INSERT OR IGNORE INTO meta (name, value) VALUES ('salt', ?)"
 
 # Parts of the API's content blocks that are no words of anybody.
@@ -118,6 +122,19 @@ def without(store: Store, text: str) -> str:
     """The text with «[forgotten]» in the place of every text that the user named."""
     found = known(store)
     return text if found is None else found.without(text)
+
+
+def purged(store: Store) -> float:
+    """The time before which nothing that was said is archived any more; 0 when the archive was never removed."""
+    try:
+        return float(notes.value(store, PURGED) or 0)
+    except ValueError:
+        return 0.0
+
+
+def purge_before(store: Store, at: float) -> None:
+    """Keeps everything that was said before that time from being archived again."""
+    notes.note(store, PURGED, repr(max(at, purged(store))))
 
 
 def says_nothing(text: str) -> bool:

@@ -1,7 +1,7 @@
 """Sessions and archived turns of an export on their way into a store: each turn proves its place in its chain before it is taken.
 
 A turn whose hash does not fit is not taken, and neither is what follows it. One that is here already stays as it is, and one
-that was forgotten here stays forgotten. Where redaction, or what the user had forgotten, changes a turn, it is hashed anew
+that was forgotten here, or said before the archive was removed, stays gone; what follows such a one begins anew. Where redaction, or what the user had forgotten, changes a turn, it is hashed anew
 as it is kept, and what follows it too.
 """
 
@@ -59,6 +59,8 @@ class Turns:
         self.is_excluded = is_excluded
         self.gone: forgotten.Forgotten | None = None
         self._numbers: Cached[str, int | None] = Cached()  # of the sessions; None for one that is kept out here
+        self._purged = forgotten.purged(store)
+        self._left: set[bytes] = set()  # turns that are left out, such that what follows them begins anew
         self._moved: dict[bytes, int] = {}  # turns that have another hash here
         self._place: tuple[int, int] = (0, 0)  # session and repository of the batch
         self._batch: dict[bytes, _Waiting] = {}
@@ -81,6 +83,9 @@ class Turns:
         if self.is_excluded(folder):
             self._numbers[name] = None
             return "excluded"
+        if last < self._purged:
+            self._numbers[name] = None
+            return "forgotten"
         known = self.store.one(BY_NAME, (name,))
         if known is None:
             folder, branch = (self._without(text) for text in (folder, redact(fields.text(record, "branch"))))
@@ -107,19 +112,23 @@ class Turns:
         role, thread = fields.chosen(record, "role", ROLES), fields.text(record, "thread")
         if name not in self._numbers:
             raise ValueError("its session is not in front of it")
-        session = self._numbers[name]
-        if session is None:
-            self.told("turn", "excluded")
-            return True
+        session, at = self._numbers[name], fields.number(record, "at")
         blank = fields.maybe(record, "forgotten")
         if blank is None and archive.chain_hash(parent, name, thread, role, content) != own:
             raise ValueError("its hash does not fit what it says and what it follows")
+        if at < self._purged:
+            self._left.add(own)
+            self.told("turn", "forgotten")
+            return True
+        if session is None:
+            self.told("turn", "excluded")
+            return True
         if self._after(parent) is None:
             return False
         place = session, self.repository(fields.text(record, "repository", empty=False))
         row = archive.Row(
             uuid="", parent="", role=role, kind=fields.chosen(record, "kind", KINDS), source=fields.chosen(record, "source", SOURCES),
-            at=fields.number(record, "at"), content=fields.listed(record, "content"), thread=thread, message=fields.text(record, "message"),
+            at=at, content=fields.listed(record, "content"), thread=thread, message=fields.text(record, "message"),
         )  # fmt: skip
         _checked(record)
         # From here on nothing of the record can be wrong: what is written for the turns before it is never taken back with it.
@@ -164,7 +173,7 @@ class Turns:
 
     def _after(self, parent: bytes | None) -> archive.Row | int | None:
         """What a turn follows, as `archive.Row` has it; None when that is not here."""
-        if parent is None:
+        if parent is None or parent in self._left:
             return 0
         waiting = self._batch.get(parent)
         return waiting.row if waiting is not None else self._number(parent)
@@ -202,7 +211,7 @@ class Turns:
         """Whether the summary is taken: one of a session in which something was forgotten here may speak of that."""
         text, at, writer = redact(fields.text(told, "text", empty=False)), fields.number(told, "at"), fields.chosen(told, "writer", WRITERS)
         own = summaries.of_session(self.store, session)
-        if self.store.value(HAS_FORGOTTEN, (session,)) is not None or self._without(text) != text:
+        if at < self._purged or self.store.value(HAS_FORGOTTEN, (session,)) is not None or self._without(text) != text:
             return False
         if own is not None and (own.at, own.writer, own.text) >= (at, writer, text):
             return False

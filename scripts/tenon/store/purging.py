@@ -1,12 +1,13 @@
 """The archive removed for good: every turn, what was made of turns alone, and what the proxy keeps of conversations. Memories stay.
 
 The newest turn keeps its row, blanked, so that no number, and with it no id, is ever used again. How far transcripts were read
-stays too, so that nothing of them is read anew.
+stays too, so that nothing of them is read anew, and when it was: what was said before that is not archived again, be it in a
+transcript that was moved or forked, or in an older export.
 """
 
 from __future__ import annotations
 
-from tenon.store import cleaning, copies, index, pressure, vectors
+from tenon.store import cleaning, copies, forgotten, index, pressure, vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ TURNS = "SELECT count(*) FROM turn"
 SESSIONS = "SELECT count(*) FROM session"
 CONVERSATIONS = "SELECT id FROM conversation"
 PIECES = "SELECT id FROM piece"
+LATER = "SELECT repository, at, thread, role, content FROM turn WHERE at >= ?"
 NEWEST = "SELECT max(id) FROM turn"
 TRIGGERS = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'turn'"
 DROP_TRIGGER = 'DROP TRIGGER "{}"'
@@ -49,6 +51,9 @@ def purge(store: Store, now: float) -> Purged:
     """Removes the archive, whole or not at all, and out of the file too; gives what it was."""
     with store.transaction():
         found = Purged(store)
+        forgotten.purge_before(store, now)
+        for place in store.rows(LATER, (now,)):  # said by a clock that was ahead
+            forgotten.bury_turn(store, "purged", now, *place)
         triggers = store.rows(TRIGGERS)
         for name, _ in triggers:
             store.execute(DROP_TRIGGER.format(name))
@@ -73,5 +78,6 @@ def purge(store: Store, now: float) -> Purged:
             store.execute(statement)
         store.execute(ADD_DEED, (now, f"{found.turns} turns of {found.sessions} sessions; {found.memories} memories no longer say where they came from"))
         pressure.measure(store)
+        cleaning.note(store)
     cleaning.clean(store)
     return found
