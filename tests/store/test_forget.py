@@ -28,6 +28,7 @@ from tenon.store import (
     memories,
     places,
     procedures,
+    purging,
     reindex,
     search,
     summaries,
@@ -553,3 +554,58 @@ def test_a_named_text_comes_back_by_no_other_writer(store: Store, project: int) 
     tasks.write_handoff(store, project, {"active_epic": "e", "next_action": f"knock at {SECRET}"}, NOW)
     store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert [] == anywhere(os.path.dirname(store.path), SECRET)
+
+
+@pytest.mark.parametrize("way", ["upkeep", "next"])
+def test_whoever_comes_next_cleans_up_after_one_who_was_ended(store: Store, project: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ended between the forgetting and the cleaning; that it is due is noted with the forgetting, and taken away with the cleaning."""
+    other = write(store, project, "the lantern is green")
+    turn = said(store, project, f"The vault is {SECRET}, as I said before.")[0]
+    with monkeypatch.context() as ended:
+        ended.setattr(cleaning, "clean", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            forget.forget(store, [f"t{turn}"], "wish", NOW)
+    forget.checkpoint(store)
+    assert (["tenon.db"], True) == (anywhere(folder_of(store), SECRET), cleaning.is_due(store))
+
+    if way == "upkeep":
+        assert cleaning.catch_up(store)
+    else:
+        forget.forget(store, [other], "wish", NOW)
+
+    assert ([], False) == (anywhere(folder_of(store), SECRET), cleaning.is_due(store))
+    assert cleaning.catch_up(store)
+
+
+def test_cleaning_stays_due_while_somebody_reads_what_was_before(store: Store, project: int) -> None:
+    """Their log still holds the old pages; it is done when they have ended."""
+    ref = write(store, project, f"The vault is {SECRET}")
+    store.execute("PRAGMA busy_timeout = 1")
+    with db.open_reader(store.path) as reader:
+        reader.execute("BEGIN")
+        reader.value("SELECT count(*) FROM memory")
+        forget.forget(store, [ref], "wish", NOW)
+        assert (True, False) == (cleaning.is_due(store), cleaning.catch_up(store))
+
+    assert cleaning.catch_up(store)
+    assert [] == anywhere(folder_of(store), SECRET)
+
+
+def test_what_is_deleted_while_another_cleans_stays_due(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what was due when the cleaning began is done with its end."""
+    cleaning.note(store)
+    real = cleaning.checkpoint
+    monkeypatch.setattr(cleaning, "checkpoint", lambda given: (cleaning.note(store), real(given))[1])
+
+    assert (False, True) == (cleaning.clean(store), cleaning.is_due(store))
+
+
+def test_a_removed_archive_is_to_be_cleaned_too(store: Store, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes next after one who was ended there takes it out of the files."""
+    said(store, project, f"The vault is {SECRET}, as I said before.")
+    with monkeypatch.context() as ended:
+        ended.setattr(cleaning, "clean", lambda _: False)
+        purging.purge(store, NOW)
+
+    assert cleaning.catch_up(store)
+    assert [] == anywhere(folder_of(store), SECRET)

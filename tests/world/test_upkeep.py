@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tenon.base import paths
-from tenon.store import db, growth, pressure, spotted
+from tenon.store import cleaning, db, growth, pressure, spotted
 from tenon.store.db import Store
 from tenon.world import upkeep
 from tests.digest.minds import Mind
@@ -50,3 +50,13 @@ def test_it_does_nothing_when_it_must_not(store: Store, way: str, monkeypatch: p
         store.execute("ROLLBACK")
 
     assert 0 == store.value("SELECT count(*) FROM memory")
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_it_cleans_the_files_when_that_is_due(store: Store, stopped: bool) -> None:
+    """Of what was deleted by somebody who was ended before that; but not when it is told to stop."""
+    cleaning.note(store)
+
+    upkeep.once(lambda: stopped)
+
+    assert stopped == cleaning.is_due(store)

@@ -170,6 +170,7 @@ def forget(store: Store, refs: Sequence[str], reason: str, now: float, texts_giv
         _unmention(store, {*going.memories, *(turn.ref for turn in going.turns.values())}, said, texts_given, wanted)
         if not whole:
             rebuild(store, embed=False)  # vectors follow in the background: forgetting has no time to embed everything
+        cleaning.note(store)
     cleaning.clean(store)
     return list(going.sessions.values())
 

@@ -1,4 +1,7 @@
-"""Upkeep by plain code while a session runs: what was said and not looked through yet, what came up together, what has faded, how large the store is. Asks no model."""
+"""Upkeep by plain code while a session runs; asks no model.
+
+What was said and not looked through yet, what came up together, what has faded, how large the store is, and what was deleted and may still be in the files.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import time
 from tenon.base import paths, settings
 from tenon.base.lean import sqlite
 from tenon.digest import associating, spotting
-from tenon.store import db, growth, pressure
+from tenon.store import cleaning, db, growth, pressure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ def once(stopped: Callable[[], bool], clock: Callable[[], float] = time.time) ->
         return
     with db.open_store(path, create=False, busy_s=BUSY_S) as store:
         try:
+            if not stopped():
+                cleaning.catch_up(store)
             while not stopped() and not spotting.catch_up(store, now=clock(), budget_s=SPOT_S).finished:
                 pass
             if not stopped():
