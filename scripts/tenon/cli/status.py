@@ -7,7 +7,7 @@ import time
 
 from tenon.base import faults, paths, settings
 from tenon.base.errors import TenonError
-from tenon.cli import context, meter, rescuing, standing
+from tenon.cli import context, meter, rescuing, standing, table
 from tenon.cli.main import reads
 from tenon.store import exchanges, figures, places
 from tenon.world import claude_settings, launcher, machine
@@ -33,6 +33,7 @@ EXCLUDED = "excluded (archive.exclude): its sessions are neither kept nor recall
 BY = {"user": "you", "model": "the model", "code": "plain code", "digest": "digests"}
 STYLE = {"warn": "warn", "fail": "bad"}
 WIDTH = 17
+DOOR_WIDTH = 74  # columns: Claude Code sets off what a hook says by a few
 
 
 class Row:
@@ -86,15 +87,16 @@ def _stored(options: argparse.Namespace, out: Out) -> int:
 
 
 def lines(store: Store, folder: str, now: float) -> list[str]:
-    """The status of the folder's repository, line by line."""
+    """The status of the folder's repository in lines that a window of 80 columns has room for: Claude Code folds longer ones, and not below their text."""
     agent = os.path.basename(os.path.dirname(store.path))
     here = machine.here()
     proxy, digested = standing.look(here, agent), meter.look(store, settings.load(), now)
     found = facts(store, places.find(store, folder), now, excluded=is_excluded(folder))
     rows = _rows(agent, found, proxy, digested, _wrong(found, proxy, digested), now)
+    told = [part for row in rows for part in table.folded(f"{row.label + ':' if row.label else '':{WIDTH}}{row.text}", DOOR_WIDTH, WIDTH)]
     if not launcher.is_linked(here):
-        rows.append(Row("in a terminal", f"{launcher.by_path(here)} install, once, makes it the command tenon there"))
-    return [f"{row.label + ':' if row.label else '':{WIDTH}}{row.text}" for row in rows]
+        told += ["In a terminal this, once, makes it the command tenon there:", f"  {launcher.by_path(here)} install"]
+    return told
 
 
 def is_excluded(folder: str) -> bool:
