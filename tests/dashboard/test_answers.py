@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import sys
+import threading
 import types
 import zlib
 from pathlib import Path
@@ -405,6 +406,32 @@ def test_a_question_that_takes_too_long_is_given_up(visitor: Visitor, sample: An
     sample.page = page
     status, told = visitor.data("default/sample.json")
     assert (503, True) == (status, "was given up" in told["error"])
+
+
+def test_only_so_many_answers_are_worked_on_at_once(visitor: Visitor, sample: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next waits for its turn, and is told so when that does not come; files and frames are not kept waiting."""
+    begun, go_on, found = threading.Semaphore(0), threading.Event(), []
+
+    def page(here: Place, query: Query) -> dict[str, Any]:
+        begun.release()
+        return {"went on": go_on.wait(20)}
+
+    sample.page = page
+    threads = [threading.Thread(target=lambda: found.append(visitor.data("default/sample.json"))) for _ in range(answers.AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    for _ in threads:
+        assert begun.acquire(timeout=20)
+    monkeypatch.setattr(answers, "LIMIT_S", 0.01)
+    refused = [visitor.data(path) for path in ("default/sample.json", "default/about.json")]
+    assert [200, 200] == [visitor.ask(path).status for path in ("default/sample", "static/style.css")]
+    go_on.set()
+    for thread in threads:
+        thread.join()
+
+    assert [(503, {"error": answers.BUSY})] * 2 == refused
+    assert [(200, {"went on": True})] * answers.AT_ONCE == found
+    assert 200 == visitor.data("default/sample.json")[0]
 
 
 def test_a_damaged_store_is_said_and_left_alone(visitor: Visitor) -> None:

@@ -300,6 +300,55 @@ def test_a_megabyte_is_cut_and_comes_whole_when_it_is_asked_for(past: Past) -> N
         assert (long, False) == (block["text"], "cut" in block)
 
 
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The pieces in which data is laid out, one after the other, as their sizes."""
+    pieces: list[int] = []
+    monkeypatch.setattr(turns, "LAID_OUT", 50_000)
+    whole = json.JSONEncoder.iterencode
+
+    def iterencode(self: json.JSONEncoder, value: Any, _one_shot: bool = False) -> Iterator[str]:
+        for piece in whole(self, value, _one_shot):
+            if self.indent is not None:
+                pieces.append(len(piece))
+            yield piece
+
+    monkeypatch.setattr(json.JSONEncoder, "iterencode", iterencode)
+    return pieces
+
+
+@pytest.mark.parametrize("whole", ["", "&whole=on"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {f"k{number}": ["v"] * 5 for number in range(2_000)},
+        {f"k{number}": ["v"] * 200 for number in range(100)},
+        {"deep": json.loads("[" * 200 + ",".join("[1]" for _ in range(300)) + "]" * 200)},
+        [["v"] * 5] * 4_000,
+    ],
+)
+def test_what_a_call_was_given_is_laid_out_up_to_a_bound(past: Past, monkeypatch: pytest.MonkeyPatch, given: Any, whole: str) -> None:
+    """Many arguments, long ones, deep ones; what is beyond stands in one line, and whoever asks has all of it."""
+    pieces = counted(monkeypatch)
+    past.call("Write", {"file_path": "/a.json"}, "c1")
+    turn = past.call("Write", given, "c2")
+    told = past.one(f"turn=t{turn}{whole}")
+    block = told["turn"]["blocks"][0] if whole else told["turns"][-1]["blocks"][0]
+
+    assert sum(pieces) <= turns.LAID_OUT + 1_000
+    assert (bool(whole), turns.FOLDED) == (len(block["text"]) > turns.FOLDED, len(block["text"][: turns.FOLDED]))
+    assert whole or "cut" in block
+
+
+def test_a_result_of_thousands_of_parts_is_laid_out_up_to_a_bound(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the data that it is."""
+    pieces = counted(monkeypatch)
+    past.result("c1", [{"type": "tool_reference", "tool_name": f"tool{number}"} for number in range(2_000)])
+    (block,) = past.turns()[0]["blocks"]
+
+    assert sum(pieces) <= turns.LAID_OUT + 1_000
+    assert block["text"].startswith('[{"tool_name": "tool0", "type": "tool_reference"}')
+
+
 def test_a_sub_agent_stands_under_the_call_that_started_it(past: Past) -> None:
     """By the prompt that it was given, by its id in the result; else where it began."""
     past.say("go")

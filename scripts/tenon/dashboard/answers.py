@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 PAGES = ("memories", "identity", "history", "digests", "selector", "health")
 LIMIT_S = 5.0  # for what a page asks of the store
+AT_ONCE = 2  # answers that are worked on at the same time: behind the proxy's port, what it relays stays quick
 LONGEST_BODY = 1_000_000  # bytes of a change
 TOO_LARGE = "That is more than a change can say; at most 1 MB."
 EMPTY = "Nothing is remembered yet; the first session of Claude Code, or `tenon write`, begins the memory."
 NOTHING = "There is nothing at this address."
+BUSY = "The dashboard works on other questions at the moment; ask again in a few seconds."
 FAULT = "A fault of Tenon's own kept it from answering; `tenon doctor` shows the fault."
 
 
@@ -56,6 +58,7 @@ class Dashboard:
         self.token = os.urandom(door.SECRET_BYTES).hex() if allow_edit else ""
         self.files = files.read()
         self.changing = threading.Lock()  # held while something is changed
+        self._working = threading.Semaphore(AT_ONCE)
 
     def link(self, agent: str = "") -> str:
         """An address that opens the dashboard once, at that agent's memories."""
@@ -131,14 +134,26 @@ class Dashboard:
             rest[-1] = rest[-1][: -len(".json")]
         page, name = rest[0], rest[1] if len(rest) == 2 else None
         if request.wants_data and rest == ["about"]:
-            return message.data(self._about(agent, Query(request.query)))
+            with self._turn():
+                return message.data(self._about(agent, Query(request.query)))
         if request.wants_data and rest == ["change"]:
             raise Declined(405, "A change is a POST.", ("Allow", "POST"))
         if page not in PAGES or name == "":
             raise Missing(NOTHING)
         if request.wants_data:
-            return message.data(self._data(agent, page, name, Query(request.query))).packed(request)
+            with self._turn():
+                return message.data(self._data(agent, page, name, Query(request.query))).packed(request)
         return self.files[files.SHELL].answer(request).packed(request)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Waits for its turn to work on an answer. Raises Declined when that does not come."""
+        if not self._working.acquire(timeout=LIMIT_S):
+            raise Declined(503, BUSY)
+        try:
+            yield
+        finally:
+            self._working.release()
 
     def _data(self, agent: str, page: str, name: str | None, query: Query) -> dict[str, Any]:
         """The data of a page, or of one thing of it."""

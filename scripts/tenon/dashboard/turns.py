@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
 SAID = 100_000  # characters of a text that are shown at once
 FOLDED = 8_000  # of what is folded: thinking, the input of a call, its result
+LAID_OUT = 500_000  # of data of one page that is laid out line by line; what is more stands in one line, as that is a hundred times faster
+PARTS = 1_000  # arguments of a call, or parts of a result, that are told one by one
 ABOUT = 160  # of a call's main argument
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 PICTURE_BYTES = 2_000_000  # of one picture
 ALL_BYTES = 6_000_000  # of the pictures of one page; the others are asked for one by one
+_LINES = json.JSONEncoder(ensure_ascii=False, indent=1)
 BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
@@ -30,6 +33,7 @@ class Telling:
     def __init__(self, *, whole: bool = False) -> None:
         self.whole = whole
         self.room_bytes = ALL_BYTES
+        self.room_chars = LAID_OUT
         self.calls: dict[str, dict[str, Any]] = {}  # that wait for their results, by id
 
     def all(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
@@ -81,8 +85,8 @@ class Telling:
         given = block.get("input")
         about = next((given[key] for key in passages.READABLE if isinstance(given.get(key), str)), "") if isinstance(given, dict) else ""
         return {
-            "type": "call", "call": str(block.get("id") or ""), "name": cut(str(block.get("name") or "a tool"), 80), "about": cut(about, ABOUT),
-            **self._text(_input(given), FOLDED), "result": None,
+            "type": "call", "call": str(block.get("id") or ""), "name": cut(str(block.get("name") or "a tool"), 80), "about": cut(about[:FOLDED], ABOUT),
+            **self._text(self._input(given), FOLDED), "result": None,
         }  # fmt: skip
 
     def _result(self, turn: Turn, block: dict[str, Any]) -> dict[str, Any]:
@@ -90,12 +94,35 @@ class Telling:
         parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
         # A reference names a tool that was found; whatever else is no text is shown as the data that it is.
         rest = [part for part in parts if part.get("type") not in ("text", "image")]
-        notes = [str(part.get("text") or "") if part.get("type") == "note" else json.dumps(part, ensure_ascii=False, indent=1) for part in rest]
+        notes = [self._data(rest)] if len(rest) > PARTS else [str(part.get("text") or "") if part.get("type") == "note" else self._data(part) for part in rest]
         text = "\n".join(filter(None, [passages.output(content), *notes]))
         return {
             "type": "result", "call": str(block.get("tool_use_id") or ""), "turn": turn.ref, "at": turn.at, "tokens": turn.tokens, "source": turn.source,
             "error": bool(block.get("is_error")), **self._text(text, FOLDED), "images": [self._picture(part) for part in parts if part.get("type") == "image"],
         }  # fmt: skip
+
+    def _input(self, given: object) -> str:
+        """The input of a call: a text as it is, else line by line what its arguments are."""
+        if not isinstance(given, dict) or len(given) > PARTS:
+            return "" if given is None else self._data(given)
+        lines = []
+        for name, value in given.items():
+            told = value if isinstance(value, str) else self._data(value)
+            lines.append(f"{name}:\n{told}" if "\n" in told else f"{name}: {told}")
+        return "\n".join(lines)
+
+    def _data(self, value: object) -> str:
+        """The value as JSON, laid out as long as there is room for it."""
+        plain = json.dumps(value, ensure_ascii=False)
+        if len(plain) > self.room_chars:
+            return plain
+        pieces = []
+        for piece in _LINES.iterencode(value):
+            self.room_chars -= len(piece)
+            if self.room_chars < 0:  # it is deep: most of it would be the space before its lines
+                return plain
+            pieces.append(piece)
+        return "".join(pieces)
 
     def _picture(self, block: dict[str, Any]) -> dict[str, Any]:
         """A picture as a data: address, or with a note why it is not shown; `later` where it only is not shown at once."""
@@ -116,17 +143,6 @@ class Telling:
             return {**told, "later": True}
         self.room_bytes -= size
         return {**told, "data": f"data:{media};base64,{data}"}
-
-
-def _input(given: object) -> str:
-    """The input of a call: a text as it is, else line by line what its arguments are."""
-    if not isinstance(given, dict):
-        return "" if given is None else json.dumps(given, ensure_ascii=False, indent=1)
-    lines = []
-    for name, value in given.items():
-        told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
-        lines.append(f"{name}:\n{told}" if "\n" in told else f"{name}: {told}")
-    return "\n".join(lines)
 
 
 def _named(kind: str, block: dict[str, Any]) -> str:
