@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any
@@ -84,6 +85,18 @@ def test_the_log_leaves_out_what_plain_code_spotted_unless_that_is_all_there_is(
     lines = told.getvalue().splitlines()
     assert where in " ".join(told.getvalue().split())
     assert [] == [line for line in lines if len(line) > 60 and len(line.split()) > 1 or "…" in line]
+
+
+def test_the_log_says_what_a_digest_cost_at_least(tenon: Tenon, api: MessagesApi) -> None:
+    """Where one of its requests reported no price."""
+    digest(tenon)
+    path = str(tenon.home / ".tenon" / "agents" / "default" / "tenon.db")
+    with db.open_store(path) as store:
+        number = digests.newest(store, 1)[0].id
+        row = spending.reserve(store, purpose="reflection", runner="claude", model="x", tokens=9, cap=10**9, now=time.time(), digest=number)
+        spending.report(store, int(row or 0), model="x", input_tokens=100, output_tokens=0, dollars=0.25)
+
+    assert " tokens (at least $0.25)" in " ".join(tenon.ok("digest", "log").out.split())
 
 
 def test_the_meter_is_the_sum_of_what_the_api_reported(tenon: Tenon, api: MessagesApi) -> None:

@@ -47,6 +47,16 @@ def test_it_says_what_was_done_and_spent_in_a_day(tenon: Tenon) -> None:
     assert (True, "default", []) == (found["on"], found["agent"], found["wrong"])
 
 
+def test_where_a_request_reported_no_price_the_money_is_the_least(tenon: Tenon) -> None:
+    """One of an Ollama's has none, and is no such request."""
+    lived(tenon)
+    with db.open_store(str(tenon.home / ".tenon" / "agents" / "default" / "tenon.db")) as store:
+        for runner, told in (("ollama", "1,300 of 200,000 tokens in 2 requests, $0.01 as reported"), ("api", "in 3 requests, at least $0.01 as reported")):
+            row = spending.reserve(store, purpose="consolidation", runner=runner, model="x", tokens=9, cap=10**9, now=time.time())
+            spending.report(store, int(row or 0), model="x", input_tokens=100, output_tokens=0)
+            assert told in tenon.ok("status").out
+
+
 def test_it_says_that_it_is_off_and_why(tenon: Tenon) -> None:
     """By the environment or by Claude Code's own switch; what is switched off in part is named."""
     tenon.written("x")

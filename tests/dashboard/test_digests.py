@@ -67,7 +67,7 @@ def test_a_run_is_told_with_what_it_did_and_cost(mind: Digesting) -> None:
         found[name] for name in ("id", "phase", "state", "runner", "model", "repository")
     )
     assert ("1 memory written, 1 refused", {"refused": 1, "remember": 1}) == (found["did"], found["counts"])
-    assert {"requests": 1, "input": 5, "written": 11, "read": 13, "output": 7, "tokens": 36, "unknown": 0, "dollars": 0.02} == found["cost"]
+    assert {"requests": 1, "input": 5, "written": 11, "read": 13, "output": 7, "tokens": 36, "unknown": 0, "dollars": 0.02, "unpriced": 0} == found["cost"]
     assert found["cost"] == mind.one(number)["digest"]["cost"]
 
 

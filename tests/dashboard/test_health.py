@@ -80,6 +80,7 @@ def test_what_was_spent_is_told_by_day_and_purpose(store: Store) -> None:
 
     assert (TODAY - 29, TODAY, 200_000, 125) == (found["first"], found["last"], found["cap"], found["counted"] - 784)
     assert (TODAY, 120, 0, 5, 3, 0) == tuple(today[name] for name in ("day", "consolidation", "reflection", "selection", "requests", "unknown"))
+    assert (1, 2) == (today["unpriced"], yesterday["unpriced"])
     assert {"consolidation": 0.03, "reflection": None, "selection": None} == today["dollars"]
     assert (TODAY - 1, 7, 2, 777) == tuple(yesterday[name] for name in ("day", "reflection", "requests", "unknown"))
 

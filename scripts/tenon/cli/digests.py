@@ -76,11 +76,13 @@ def _table(store: Store, found: list[Digest], out: Out) -> None:
     notes: list[str] = []
     for one in found:
         where = places.key(store, one.repository) if one.repository is not None else "the agent"
-        cost = spending.of_digest(store, one.id).tokens
+        cost = spending.of_digest(store, one.id)
         rows.append(
             [str(one.id), context.date(one.at), (STYLES.get(one.state, ""), one.state), one.phase, f"{one.runner}{'/' + one.model if one.model else ''}"]
         )
-        read = [context.counted(one.turns, "turn")] * (one.turns > 0) + [context.counted(cost, "token")] * (cost > 0)
+        read = [context.counted(one.turns, "turn")] * (one.turns > 0) + [context.counted(cost.tokens, "token") + spending.money([cost], " ({})")] * (
+            cost.tokens > 0
+        )
         notes.append(f"{', '.join([where, *read])}: {did(store, one)}")
     columns = [table.Column("", right=True), table.Column("when", least=16), table.Column("state"), table.Column("phase", least=13), table.Column("by")]
     table.show(out, columns, rows, notes)
@@ -100,7 +102,7 @@ def fields(store: Store, one: Digest) -> dict[str, Any]:
         "digest": one.id, "at": context.iso(one.at), "phase": one.phase, "state": one.state, "why": one.why, "runner": one.runner, "model": one.model,
         "repository": places.key(store, one.repository) if one.repository is not None else None, "turns": one.turns, "archived_tokens": one.tokens,
         "steps": digests.counts(store, one.id), "requests": cost.requests, "input": cost.input, "cache_written": cost.written, "cache_read": cost.read,
-        "output": cost.output, "dollars": cost.dollars,
+        "output": cost.output, "dollars": cost.dollars, "unpriced": cost.unpriced,
     }  # fmt: skip
 
 

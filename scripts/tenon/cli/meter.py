@@ -47,7 +47,7 @@ class Meter:
             "pressure": round(self.waits / pressure.CAP, 3), "waiting_tokens": self.waits,
             "today": {
                 "requests": self.spent.requests, "tokens": self.spent.tokens, "input": self.spent.input, "cache_written": self.spent.written,
-                "cache_read": self.spent.read, "output": self.spent.output, "unreported": self.spent.unknown, "dollars": self.spent.dollars,
+                "cache_read": self.spent.read, "output": self.spent.output, "unreported": self.spent.unknown, "dollars": self.spent.dollars, "unpriced": self.spent.unpriced,
             },
             "last": None if self.last is None else {"digest": self.last.id, "state": self.last.state, "at": context.iso(self.last.at), "why": self.last.why},
             "counted_with_other_agents": self.counted, "failures_in_a_row": self.failures,
@@ -90,7 +90,7 @@ def lines(meter: Meter) -> list[tuple[str, str]]:
 def spent(meter: Meter) -> str:
     """The meter in words: what requests reported, against the cap."""
     today = meter.spent
-    money = f", ${today.dollars:.2f} as reported" if today.dollars else ""
+    money = spending.money([today], ", {} as reported")
     unknown = f", and {today.unknown:,} reserved by requests that reported nothing" if today.unknown else ""
     others = f"; with your other agents {meter.counted:,}" if meter.counted > today.counted else ""
     return f"{today.tokens:,} of {meter.cap:,} tokens in {context.counted(today.requests, 'request')}{money}{unknown}{others}"

@@ -65,7 +65,7 @@ def one(here: Place, name: str, query: Query) -> dict[str, Any]:
 def _told(store: Store, found: Digest, counts: dict[str, int], spent: Spent | None) -> dict[str, Any]:
     cost = None
     if spent is not None and spent.requests:
-        parts = ("requests", "input", "written", "read", "output", "tokens", "unknown", "dollars")
+        parts = ("requests", "input", "written", "read", "output", "tokens", "unknown", "dollars", "unpriced")
         cost = {part: getattr(spent, part) for part in parts}
     return {
         "id": found.id, "at": found.at, "ended": found.ended, "phase": found.phase, "state": found.state, "why": found.why, "runner": found.runner,

@@ -60,10 +60,13 @@ def _spending(here: Place) -> dict[str, Any]:
     """By the day and purpose, dollars where a runner reported them; the cap is one of any 24 hours, and all agents share it."""
     days: dict[int, dict[str, Any]] = {}
     for spent in browse_health.spent(here.store, here.now - (BUDGET_DAYS - 1) * DAY_S):
-        day = days.setdefault(spent.day, {"day": spent.day, "requests": 0, "unknown": 0, "dollars": dict.fromkeys(PURPOSES), **dict.fromkeys(PURPOSES, 0)})
+        day = days.setdefault(
+            spent.day, {"day": spent.day, "requests": 0, "unknown": 0, "unpriced": 0, "dollars": dict.fromkeys(PURPOSES), **dict.fromkeys(PURPOSES, 0)}
+        )
         day[spent.purpose] = spent.tokens
         day["requests"] += spent.requests
         day["unknown"] += spent.unknown
+        day["unpriced"] += spent.unpriced
         day["dollars"][spent.purpose] = spent.dollars
     return {
         "cap": int(here.settings.number("digest.daily_tokens")), "counted": spending.counted(here.store, here.now), "purposes": list(PURPOSES),

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 PER_DAY = (
-    "SELECT CAST(at / 86400 AS INTEGER), purpose, count(*), sum(input + written + read + output), sum(CASE WHEN reported THEN 0 ELSE reserved END), sum(dollars) "
-    "FROM spending WHERE at >= ? GROUP BY 1, 2 ORDER BY 1, 2"
+    "SELECT CAST(at / 86400 AS INTEGER), purpose, count(*), sum(input + written + read + output), sum(CASE WHEN reported THEN 0 ELSE reserved END), sum(dollars), "
+    "sum(dollars IS NULL AND runner <> 'ollama') FROM spending WHERE at >= ? GROUP BY 1, 2 ORDER BY 1, 2"
 )
 STATES = "SELECT state, count(*) FROM conversation WHERE last >= ? GROUP BY state"
 LEFT_ALONE = (
@@ -37,12 +37,15 @@ ROWS = {
 
 
 class Spent:
-    """What requests for one purpose took on a day: how many they were, tokens that were reported and that only were reserved, and dollars (None: not reported)."""
+    """What requests for one purpose took on a day: how many they were, tokens that were reported and that only were reserved, and dollars (None: not reported).
 
-    __slots__ = ("day", "purpose", "requests", "tokens", "unknown", "dollars")
+    `unpriced` are the requests of which no price was reported.
+    """
 
-    def __init__(self, row: tuple[int, str, int, int, int, float | None]) -> None:
-        self.day, self.purpose, self.requests, self.tokens, self.unknown, self.dollars = row
+    __slots__ = ("day", "purpose", "requests", "tokens", "unknown", "dollars", "unpriced")
+
+    def __init__(self, row: tuple[int, str, int, int, int, float | None, int]) -> None:
+        self.day, self.purpose, self.requests, self.tokens, self.unknown, self.dollars, self.unpriced = row
 
 
 def spent(store: Store, since: float) -> list[Spent]:

@@ -13,6 +13,8 @@ from tenon.base.text import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tenon.store.db import Store
 
 ADD = "INSERT INTO spending (at, purpose, digest, runner, model, reserved) VALUES (?, ?, ?, ?, ?, ?)"
@@ -20,7 +22,7 @@ REPORT = "UPDATE spending SET reported = 1, model = ?, input = ?, written = ?, r
 DROP = "DELETE FROM spending WHERE id = ? AND reported = 0"
 SUM = (
     "SELECT count(*), coalesce(sum(input), 0), coalesce(sum(written), 0), coalesce(sum(read), 0), coalesce(sum(output), 0), sum(dollars), "
-    "coalesce(sum(CASE WHEN reported THEN 0 ELSE reserved END), 0) FROM spending WHERE at >= ? AND at < ?"
+    "coalesce(sum(CASE WHEN reported THEN 0 ELSE reserved END), 0), coalesce(sum(dollars IS NULL AND runner <> 'ollama'), 0) FROM spending WHERE at >= ? AND at < ?"
 )
 OF_DIGEST = SUM.replace("at >= ? AND at < ?", "digest = ?")
 DAY_S = 86400.0
@@ -31,13 +33,13 @@ LARGEST = 10**12  # tokens that one answer can say it took
 class Spent:
     """Requests and tokens: `input` past the prompt cache, `written` to it, `read` from it, `output`; `dollars` as reported, None when no runner did.
 
-    `unknown` are the tokens reserved by requests of which nothing was reported.
+    `unknown` are the tokens reserved by requests of which nothing was reported, `unpriced` the requests of which no price was (an Ollama has none).
     """
 
-    __slots__ = ("requests", "input", "written", "read", "output", "dollars", "unknown")
+    __slots__ = ("requests", "input", "written", "read", "output", "dollars", "unknown", "unpriced")
 
-    def __init__(self, row: tuple[int, int, int, int, int, float | None, int]) -> None:
-        self.requests, self.input, self.written, self.read, self.output, self.dollars, self.unknown = row
+    def __init__(self, row: tuple[int, int, int, int, int, float | None, int, int]) -> None:
+        self.requests, self.input, self.written, self.read, self.output, self.dollars, self.unknown, self.unpriced = row
 
     @property
     def tokens(self) -> int:
@@ -89,6 +91,14 @@ def between(store: Store, first: float, last: float) -> Spent:
 def of_digest(store: Store, number: int) -> Spent:
     """What a digest has cost."""
     return Spent(store.rows(OF_DIGEST, (number,))[0])
+
+
+def money(spent: Sequence[Spent], frame: str = "{}") -> str:
+    """The dollars that were reported, in the frame: «$0.02», and «at least $0.02» where some requests reported no price; «» when none did."""
+    dollars = sum(one.dollars or 0.0 for one in spent)
+    if not dollars:
+        return ""
+    return frame.format(f"{'at least ' if any(one.unpriced for one in spent) else ''}${dollars:.2f}")
 
 
 def _others(path: str) -> list[str]:

@@ -49,7 +49,7 @@ function columns(page) {
     { title: "What it did", kind: "wide", cell: (one) => did(one) },
     { title: "Phase", cell: (one) => [one.phase, el("br"), el("span", { class: "faint" }, by(one))] },
     { title: "Of", cell: (one) => [one.repository ? short(one.repository, page) : "the agent", el("br"), one.turns ? el("span", { class: "faint" }, counted(one.turns, "turn")) : null] },
-    { title: "Cost", kind: "number", cell: (one) => (one.cost ? [`${number(one.cost.tokens)} tokens`, el("br"), el("span", { class: "faint" }, dollars(one.cost.dollars))] : "–") },
+    { title: "Cost", kind: "number", cell: (one) => (one.cost ? [`${number(one.cost.tokens)} tokens`, el("br"), el("span", { class: "faint" }, least(one.cost), dollars(one.cost.dollars))] : "–") },
   ];
 }
 
@@ -67,6 +67,10 @@ function dollars(value) {
   return value === null ? "" : `$${value < 0.1 ? value.toFixed(4) : value.toFixed(2)}`;
 }
 
+function least(cost) {
+  return cost.unpriced && cost.dollars ? "at least " : "";
+}
+
 function one(main, data, page) {
   const { digest } = data;
   page.title(`Digest ${digest.id}`);
@@ -75,7 +79,7 @@ function one(main, data, page) {
   main.append(facts([
     ["State", state], ["Phase", digest.phase], ["Began", when(digest.at, true)], ["Took", digest.ended ? took(digest.ended - digest.at) : ""], ["By", by(digest)],
     ["Of", digest.repository ? short(digest.repository, page) : "the agent"], ["Read", digest.turns ? `${counted(digest.turns, "turn")}${digest.archived_tokens ? `, about ${number(digest.archived_tokens)} tokens` : ""}` : ""],
-    ["Spent", cost ? `${number(cost.tokens)} tokens ${dollars(cost.dollars)}` : "nothing"], ["Did", digest.did],
+    ["Spent", cost ? `${number(cost.tokens)} tokens ${least(cost)}${dollars(cost.dollars)}` : "nothing"], ["Did", digest.did],
   ]));
   if (digest.why) main.append(el("p", { class: digest.state === "failed" ? "failure" : "" }, digest.why));
   if (page.allowEdit && digest.state === "applied") main.append(undo(digest, state, page));

@@ -75,12 +75,13 @@ function spent({ first, last, cap, days, purposes }) {
   const series = purposes.map((name, place) => ({ name, style: ["p1", "p2", "p3"][place], values: values((day) => day[name], 0) }));
   if (days.some((day) => day.unknown)) series.push({ name: "reserved, nothing reported", style: "p8", values: values((day) => day.unknown, 0) });
   const paid = (day) => Object.values(day.dollars).reduce((sum, each) => sum + (each || 0), 0);
+  const least = (some) => (some.some((day) => day.unpriced) ? "at least " : "");
   const by = new Map(days.map((day) => [day.day, paid(day)]));
   const dollars = days.reduce((sum, day) => sum + paid(day), 0);
   const requests = counted(days.reduce((sum, day) => sum + day.requests, 0), "request");
-  const sayX = (day) => whole(day) + (by.get(day) ? ` ($${by.get(day).toFixed(2)})` : "");
+  const sayX = (day) => whole(day) + (by.get(day) ? ` (${least(days.filter((one) => one.day === day))}$${by.get(day).toFixed(2)})` : "");
   return chart(title, { ...row, sayX, series, sayY: tokens, limit: { value: cap, name: "daily cap" } }, "",
-    `${requests} in thirty days${dollars ? `, $${dollars.toFixed(2)} as reported` : ""}. The cap holds for any 24 hours and for all agents together.`);
+    `${requests} in thirty days${dollars ? `, ${least(days)}$${dollars.toFixed(2)} as reported` : ""}. The cap holds for any 24 hours and for all agents together.`);
 }
 
 function cache({ sessions, traced, others, asides }, page) {
