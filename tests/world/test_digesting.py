@@ -12,7 +12,7 @@ import pytest
 
 from tenon.base import paths, settings
 from tenon.digest import due, operations, prompts, reflecting, undoing
-from tenon.store import db, digests, exchanges, forget, identity, memories, notes, pressure, spending
+from tenon.store import db, digests, exchanges, forget, identity, memories, notes, places, pressure, spending
 from tenon.store.db import Store
 from tenon.world import digesting, runners
 from tests.digest.minds import Mind, Model, answer, doing, last_of, remember, silent, spoken
@@ -105,6 +105,26 @@ def test_a_runner_that_fails_consumes_nothing_and_is_not_asked_again(mind: Mind,
     spent = spending.today(mind.store, NOW)
     assert {"away": 0, "limited": 0, "refused": 15_000}.get(kind, spent.unknown) == spent.counted
     assert (kind in ("late", "wrong")) == (spent.unknown > 8000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bad", "asked"),
+    [("what the model answered", "nonsense", 6), ("their requests", runners.Failed("refused", "it was refused", spoken("", input_tokens=7000)), 3)],
+)
+def test_three_failures_in_a_row_of_one_kind_end_a_run(mind: Mind, tmp_path: Path, kind: str, bad: Any, asked: int) -> None:
+    """Of five repositories two are not asked for any more; what was said there waits, and the next run begins anew."""
+    for number in range(4):
+        other = places.settle(mind.store, str(tmp_path / f"other{number}"), NOW)
+        mind.say("We chose PostgreSQL.", session=f"s{number + 2}", repository=other)
+    before = state(mind.store)
+    model = Model(*[bad] * 20)
+    report = run(mind.store, model)
+
+    assert (0, 3, asked, True) == (report.applied, report.failed, len(model.asked), report.given_up)
+    assert f"3 digests in a row failed by {kind} (the last one: " in report.why
+    assert before == state(mind.store)
+    mixed = run(mind.store, Model(*[*["nonsense"] * 4, silent, *["nonsense"] * 4]))
+    assert (1, 4, False) == (mixed.applied, mixed.failed, mixed.given_up)
 
 
 def test_a_batch_that_is_too_long_is_halved_until_it_fits(mind: Mind) -> None:

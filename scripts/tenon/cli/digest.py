@@ -137,7 +137,11 @@ def _run(options: argparse.Namespace, out: Out) -> int:
         if report.applied:
             shown = ", ".join(map(str, report.numbers[:5])) + (", …" if len(report.numbers) > 5 else "")
             out.told(f"`tenon digest show N` says what one did ({shown}), `tenon digest undo N` takes it back.")
-        if report.why and not report.failed:
+        if report.given_up:
+            out.say(
+                f"Stopped: {report.why}. All of it took {tokens:,} tokens{spending.money(cost, ', {}')}; what waits goes on waiting, for another run or another model (--model)."
+            )
+        elif report.why and not report.failed:
             out.say(f"Ended early: {report.why}.")
     return 1 if report.failed else 0
 

@@ -37,6 +37,7 @@ MARGIN = 1.6  # an estimate of tokens may be too low by so much: code, and newer
 PLAUSIBLE = 0.2  # of what was sent, by the estimate: an answer that says it took less says nothing that can be counted on
 FRAME = 2500  # tokens of the instructions and of the frame
 ATTEMPTS = 2
+IN_A_ROW = 3  # digests that failed in the same way, after which a run ends
 LOST = "the process ended before it was done"
 INTERRUPTED = "it was interrupted"
 CHARGED = ("late", "wrong")  # failures after which tokens may have been taken though none were reported
@@ -47,13 +48,17 @@ class Busy(TenonError):
 
 
 class Report:
-    """What a run did: batches applied and failed, requests made, what ended it early (`why`), and how many memories it wrote and closed."""
+    """What a run did: batches applied and failed, requests made, what ended it early (`why`), and how many memories it wrote and closed.
 
-    __slots__ = ("applied", "failed", "requests", "why", "written", "closed", "refused", "numbers")
+    `given_up`: it ended because its digests failed in the same way, one after the other.
+    """
+
+    __slots__ = ("applied", "failed", "requests", "why", "written", "closed", "refused", "numbers", "given_up")
 
     def __init__(self) -> None:
         self.applied = self.failed = self.requests = self.written = self.closed = self.refused = 0
         self.why = ""
+        self.given_up = False
         self.numbers: list[int] = []
 
 
@@ -78,6 +83,7 @@ class Run:
         self.clock = clock
         self.ask = ask or runners.ask
         self.report = Report()
+        self._streak = ("", 0)
         self._name = f"{os.getpid()}-{os.urandom(4).hex()}"
         self._file = _identity(store.path)
 
@@ -204,7 +210,7 @@ class Run:
                 answer = self._charged(number, purpose, question)
             except runners.Failed as error:
                 why = str(error)
-                self._failed(number, why)
+                self._failed(number, why, "" if error.kind == "long" else "request")
                 if error.kind == "long":
                     raise _TooLong(why) from error
                 if error.kind == "refused":  # of these words, or of so many of them
@@ -246,16 +252,22 @@ class Run:
             tokens=found.tokens if found else 0, first=parts[0].turn.id if parts else None,
         )  # fmt: skip
 
-    def _failed(self, number: int, why: str) -> bool:
+    def _failed(self, number: int, why: str, kind: str = "answer") -> bool:
+        """False, when the digest is noted as failed. Raises Ended where as many in a row failed in the same way: by a request, or by its answer («»: neither)."""
         digests.end(self.store, number, "failed", self.clock(), why)
         self.report.failed += 1
         self.report.numbers.append(number)
         self.report.why = why
         self.told(f"digest {number} failed: {why}")
+        self._streak = (kind, self._streak[1] + 1 if kind == self._streak[0] else 1)
+        if kind and self._streak[1] >= IN_A_ROW:
+            self.report.given_up = True
+            raise Ended(f"{IN_A_ROW} digests in a row failed by {'their requests' if kind == 'request' else 'what the model answered'} (the last one: {why})")
         return False
 
     def _applied(self, number: int, done: int, refused: int) -> None:
         counts = digests.counts(self.store, number)
+        self._streak = ("", 0)
         self.report.applied += 1
         self.report.numbers.append(number)
         self.report.written += counts.get("remember", 0) + counts.get("hold", 0)
