@@ -56,7 +56,7 @@ class Looking:
 
     def settled(self) -> None:
         """Waits until the page has its content."""
-        self.page.wait_for_function("() => document.querySelector('main > h1 ~ *') && !document.querySelector('main noscript')")
+        self.page.wait_for_function("() => document.querySelector('main:not([aria-busy]) > h1 ~ *') && !document.querySelector('main noscript')")
         self.page.wait_for_load_state("networkidle")
 
     def text(self) -> str:

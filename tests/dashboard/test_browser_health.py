@@ -104,6 +104,8 @@ def test_the_values_of_a_plot_are_told_under_the_pointer_and_in_a_table(look: Lo
     told = plot.locator(".readout").inner_text()
     plot.get_by_text("The values as a table").click()
 
+    plot.locator("tbody tr").first.wait_for()
+
     assert "median 4" in told
     assert 20 == plot.locator("tbody tr").count()
     assert told.split(":")[0] == plot.locator("tbody tr").first.locator("td").first.inner_text()

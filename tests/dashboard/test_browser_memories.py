@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tenon.base import paths
-from tenon.store import db, edges, identity, memories
+from tenon.store import db, edges, identity, journal, memories
 from tests.dashboard.conftest import DESKTOP, PHONE
 from tests.dashboard.household import Household
 from tests.dashboard.looking import Looking
@@ -199,6 +199,29 @@ def test_a_memory_is_tried_against_a_prompt(look: Look, household: Household) ->
     seen.page.get_by_text("It would be injected.").wait_for()
 
     assert seen.page.url.endswith("?cue=fct_ticket+has+one+row+a+ticket")
+    assert "the first of what would come up" in seen.text()
+
+
+def test_a_score_is_told_in_the_same_words_and_colours_everywhere(look: Look, household: Household) -> None:
+    """On a memory's page, where it is tried and where it was shown, and on the Selector's; a briefing's sections are told as such."""
+    parts = "(items) => Object.fromEntries(items.map((item) => [item.textContent.replace(/ [0-9.]+$/, ''), item.querySelector('.dot').className]))"
+    with db.open_store(paths.store_path(household.agent)) as store:
+        told = {"session": "5e55104e-0000", "repository": None, "chars": 90, "now": time.time()}
+        journal.record(store, event="prompt", words=["ticket"], hits=[(household.memory, 0.9, [0.5] * 10)], **told)  # type: ignore[arg-type]
+        journal.record(store, event="session", words=["last_session", "what_holds_here"], hits=[(household.memory, 0.0, [])], **told)  # type: ignore[arg-type]
+    seen = look()
+    seen.open("selector", query="?event=prompt")
+    selector = seen.page.locator(".considered").first.locator(".score .legend li").evaluate_all(parts)
+    seen.open("memories", household.memory, "?cue=fct_ticket+has+one+row+a+ticket")
+    tried = seen.page.locator("[role=status] .score .legend li").evaluate_all(parts)
+    shown = seen.page.locator("td .score").first.locator(".legend li").evaluate_all(parts)
+
+    assert selector == shown
+    assert {"meaning", "words covered", "rare words"} <= set(tried) <= set(selector)
+    assert tried == {name: selector[name] for name in tried}
+    assert "in the briefing: last session, what holds here" in seen.text()
+    assert "likeness" not in seen.text()
+    assert "last_session" not in seen.text()
 
 
 def test_a_memory_is_corrected_and_its_links_are_decided(look: Look, household: Household) -> None:

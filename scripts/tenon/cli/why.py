@@ -104,7 +104,8 @@ def explained(here: Context, ref: str, cue: str) -> list[str]:
     if not cue:
         return lines
     meaning = embedding.for_query(here.store, cues.ends(cue), here.settings)
-    return lines + hindrance.against(here.store, ref, cue, scope=here.scope, now=here.now, per_day=here.per_day, chosen=here.settings, meaning=meaning)
+    hit, told = hindrance.judged(here.store, ref, cue, scope=here.scope, now=here.now, per_day=here.per_day, chosen=here.settings, meaning=meaning)
+    return [*lines, *told, *([f"Its score would be {hit.score:.2f}: {hit.parts.line()}."] if hit is not None else [])]
 
 
 def _entry(store: Store, entry: Entry, ref: str, out: Out) -> None:

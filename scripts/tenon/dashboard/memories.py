@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from math import isfinite
-from operator import mul
 
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse
 from tenon.base.text import clean, cut
+from tenon.dashboard import scoring
 from tenon.dashboard.place import Missing, Wrong
 from tenon.recall import cue as cues
 from tenon.recall import hindrance
-from tenon.recall.rank import WEIGHTS
-from tenon.store import browse_memories, episodes, memories, neighbourhood, of_memory, places
+from tenon.store import browse_memories, episodes, journal, memories, neighbourhood, of_memory, places
 from tenon.store.browse_memories import Key, Wanted
-from tenon.store.journal import WHY
 from tenon.world import embedding
 
 TYPE_CHECKING = False
@@ -66,7 +64,7 @@ def one(here: Place, name: str, query: Query) -> dict[str, Any]:
     store, names = here.store, Names(here)
     return {
         "now": here.now, "memory": names.whole(memory), "episode": episodes.get(store, memory.id), "why": _hindrances(here, memory),
-        "against": _against(here, memory, cue) if cue else [], "lineage": [_origin(origin) for origin in of_memory.origins(store, memory)],
+        "against": _against(here, memory, cue) if cue else None, "means": scoring.means(), "lineage": [_origin(origin) for origin in of_memory.origins(store, memory)],
         "successors": [names.row(other) for other in of_memory.successors(store, memory)],
         "predecessors": [names.row(other) for other in of_memory.predecessors(store, memory)],
         "edges": [{**edge, "text": cut(edge["text"], SHOWN), "strength": round(edge["strength"], 3)} for edge in of_memory.edges(store, memory, LINKS)],
@@ -150,12 +148,15 @@ def _hindrances(here: Place, memory: Memory) -> list[str]:
     return told if here.settings.flag("inject.prompt") else [*told, hindrance.SWITCHED_OFF]
 
 
-def _against(here: Place, memory: Memory, cue: str) -> list[str]:
+def _against(here: Place, memory: Memory, cue: str) -> dict[str, Any]:
+    """How it would fare against the prompt: in sentences, and with its score, None where it has none."""
     scope = None if memory.repository is None else places.scope(here.store, memory.repository)
     meaning = embedding.for_query(here.store, cues.ends(cue), here.settings)
-    return hindrance.against(
+    hit, said = hindrance.judged(
         here.store, memory.ref, cue, scope=scope, now=here.now, per_day=here.per_day, chosen=here.settings, meaning=meaning
     )  # fmt: skip
+    parts = dict(zip(journal.PARTS, hit.parts.values())) if hit is not None else {}
+    return {"said": said, **scoring.told(None if hit is None else hit.score, parts, here.settings.text("recall.ranking"))}
 
 
 def _origin(origin: Origin) -> dict[str, Any]:
@@ -176,12 +177,11 @@ def _shown(here: Place, ref: str) -> list[dict[str, Any]]:
 
 
 def _time(here: Place, entry: Entry, ref: str) -> dict[str, Any]:
-    """One time that it came up, or nearly did; `shares` are what the parts are worth in a score as scores are made now."""
+    """One time that it came up, or nearly did; of a briefing `words` are its sections."""
     hit = next(hit for hit in (*entry.shown, *entry.skipped) if hit.ref == ref)
     return {
         "entry": entry.id, "at": entry.at, "event": entry.event, "session": of_memory.session_named(here.store, entry.session), "words": entry.words,
-        "score": hit.score, "parts": hit.parts, "skipped": WHY.get(hit.why, hit.why),
-        "shares": {name: round(share, 3) for name, share in zip(hit.parts, map(mul, hit.parts.values(), WEIGHTS[here.settings.text("recall.ranking")]))},
+        "skipped": journal.WHY.get(hit.why, hit.why), **scoring.told(hit.score, hit.parts, here.settings.text("recall.ranking")),
     }  # fmt: skip
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tenon.base.text import cut
+from tenon.dashboard import scoring
 from tenon.dashboard.place import Missing
-from tenon.recall import rank
 from tenon.store import browse_journal, journal, places
 
 TYPE_CHECKING = False
@@ -18,20 +18,6 @@ if TYPE_CHECKING:
 ROWS = 20  # an entry is tall: its prompt, six hits with a bar each, near misses
 CUT = 240  # characters of a text in the list
 WHOLE = 100_000
-
-# What each part of a score says, for whoever reads of it for the first time.
-MEANS = {
-    "likeness": ("meaning", "how near the text's meaning is to the prompt's, among what was considered"),
-    "match": ("words covered", "how much of what the prompt says, weighed by how rare its words are, the text says too"),
-    "bm25": ("rare words", "how many words they share, and how rare those are here (BM25)"),
-    "strength": ("strength", "a memory fades with time and is strengthened when it proves right"),
-    "recency": ("recency", "how lately it was written or proved right"),
-    "citations": ("use", "how often it was of use before; five times counts most"),
-    "session": ("same session", "how much else of what was found was said in the same session"),
-    "fit": ("fit", "whether it is of the time, by the one, or has the number that is asked for"),
-    "linked": ("linked", "another hit leads to it, by a link or because the two come up together"),
-    "newer": ("newer", "of two that answer alike the later one holds"),
-}
 
 
 def page(here: Place, query: Query) -> dict[str, Any]:
@@ -58,7 +44,7 @@ def one(here: Place, name: str, query: Query) -> dict[str, Any]:
 def _words(here: Place) -> dict[str, Any]:
     """What names in an answer mean."""
     return {
-        "means": {name: {"label": label, "says": says} for name, (label, says) in MEANS.items()},
+        "means": scoring.means(),
         "reasons": journal.WHY,
         "floor": here.settings.number("recall.floor"),
     }
@@ -68,26 +54,23 @@ def _told(here: Place, found: list[Placed], limit: int) -> dict[str, Any]:
     names = browse_journal.named(here.store, (scored.ref for one in found for scored in (*one.entry.shown, *one.entry.skipped)))
     asked = browse_journal.prompts(here.store, (one.entry for one in found))
     keys = {number: places.key(here.store, number) for number in {one.repository for one in found}}
-    weights = dict(zip(journal.PARTS, rank.WEIGHTS[here.settings.text("recall.ranking")]))
-    return {"entries": [_entry(one, asked.get(one.entry.id), keys[one.repository], names, weights, limit) for one in found]}
+    ranking = here.settings.text("recall.ranking")
+    return {"entries": [_entry(one, asked.get(one.entry.id), keys[one.repository], names, ranking, limit) for one in found]}
 
 
-def _entry(found: Placed, prompt: Prompt | None, key: str, names: dict[str, Named], weights: dict[str, float], limit: int) -> dict[str, Any]:
+def _entry(found: Placed, prompt: Prompt | None, key: str, names: dict[str, Named], ranking: str, limit: int) -> dict[str, Any]:
     entry = found.entry
     return {
         "id": entry.id, "at": entry.at, "event": entry.event, "session": prompt.session if prompt else entry.session, "archived": prompt is not None,
         "repository": key, "words": entry.words, "about": entry.about, "chars": entry.chars, "turn": prompt.turn if prompt else "",
         "prompt": _text(prompt.text, limit) if prompt and prompt.text else None,
-        "hits": [_scored(scored, names.get(scored.ref), weights, limit) for scored in entry.shown],
-        "skipped": [{**_scored(scored, names.get(scored.ref), weights, limit), "why": scored.why} for scored in entry.skipped],
+        "hits": [_scored(scored, names.get(scored.ref), ranking, limit) for scored in entry.shown],
+        "skipped": [{**_scored(scored, names.get(scored.ref), ranking, limit), "why": scored.why} for scored in entry.skipped],
     }  # fmt: skip
 
 
-def _scored(scored: Scored, named: Named | None, weights: dict[str, float], limit: int) -> dict[str, Any]:
-    told = {
-        "ref": scored.ref, "score": None if scored.score is None else round(scored.score, 3),
-        "parts": [{"name": name, "value": round(value, 3), "weight": weights[name]} for name, value in scored.parts.items() if value],
-    }  # fmt: skip
+def _scored(scored: Scored, named: Named | None, ranking: str, limit: int) -> dict[str, Any]:
+    told = {"ref": scored.ref, **scoring.told(scored.score, scored.parts, ranking)}
     if named is None:
         return {**told, "text": None}
     return {**told, "text": _text(named.text, limit), "kind": named.kind, "tier": named.tier, "status": named.status, "session": named.session}

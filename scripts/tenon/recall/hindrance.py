@@ -58,24 +58,24 @@ def elsewhere(store: Store, own: int | None, here: int | None) -> list[str]:
     return [f"It belongs to {places.key(store, own)}, and you are in {places.key(store, here) or 'a place nothing is kept for'}."]
 
 
-def against(
+def judged(
     store: Store, ref: str, cue: str, *, scope: Sequence[int] | None, now: float, per_day: Mapping[str, float], chosen: Settings,
     meaning: tuple[Model, list[int]] | None,
-) -> list[str]:  # fmt: skip
-    """How the prompt hook would judge it for this prompt; `meaning` is as the world gives it for the cue."""
+) -> tuple[Hit | None, list[str]]:  # fmt: skip
+    """What it is among the hits for this prompt, None when it is none, and how the prompt hook would judge it; `meaning` is as the world gives it for the cue."""
     found = recall(
         store, cue, scope=scope, k=10_000, now=now, per_day=dict(per_day), strict=True, archive=chosen.flag("recall.archive"), ranking=chosen.text("recall.ranking"),
         meaning=meaning,
     )  # fmt: skip
     for place, hit in enumerate(found.hits, 1):
         if hit.candidate.ref == ref:
-            return _judged(hit, place, chosen.number("recall.floor"), int(chosen.number("inject.hits")))
-    return ["For that prompt it is not even a candidate: others share rarer words with it, or mean more nearly the same."]
+            return hit, _judgement(hit, place, chosen.number("recall.floor"), int(chosen.number("inject.hits")))
+    return None, ["For that prompt it is not even a candidate: others share rarer words with it, or mean more nearly the same."]
 
 
-def _judged(hit: Hit, place: int, floor: float, most: int) -> list[str]:
-    words = ", ".join(hit.words) or "none"
-    lines = [f"For that prompt it comes {place}. with score {hit.score:.2f} ({hit.parts.line()}); words in common: {words}."]
+def _judgement(hit: Hit, place: int, floor: float, most: int) -> list[str]:
+    nth = "the first" if place == 1 else f"number {place}"
+    lines = [f"For that prompt it is {nth} of what would come up; words in common: {', '.join(hit.words) or 'none'}."]
     if hit.evidence < floor:
         lines.append(f"That is evidence of {hit.evidence:.2f} that it answers the prompt; under {floor:.2f} (recall.floor) nothing is injected.")
     elif place > most:

@@ -1,11 +1,11 @@
 // One memory: what it says, whether it comes up, where it came from, what stands around it, when it was shown, what became of it.
 
-import { announce, asked, bar, button, counted, el, facts, folded, link, number, quote, section, table, tag, when } from "./kit.js";
+import { announce, asked, button, counted, el, facts, folded, link, number, quote, section, table, tag, when } from "./kit.js";
 import { drawn } from "./graph.js";
+import { meanings, score } from "./score.js";
 import { SOURCES, WRITERS, item, place, plain, strength } from "./remembered.js";
 
 const EVENTS = { prompt: "with a prompt", session: "at a session's start", tool: "asked for by the model", command: "asked for by you" };
-const PARTS = { bm25: "p1", match: "p2", likeness: "p3", strength: "p4", recency: "p5", citations: "p6", session: "p7", fit: "p8", linked: "p6", newer: "p5" };
 const KINDS = { related_to: ["is related to", "is related to"], contradicts: ["contradicts", "is contradicted by"], supports: ["supports", "is supported by"], supersedes: ["supersedes", "is superseded by"], refines: ["refines", "is refined by"] };
 const DEEDS = {
   remember: "remembered", hold: "became a statement", supersede: "closed", "let go": "let go", revise: "revised", reinforce: "proved right", promote: "made long-term", link: "linked", associate: "associated",
@@ -29,7 +29,7 @@ export function one(main, data, page) {
     data.successors.length > 0 && section("What holds instead", listed(data.successors, page)),
     from(data.lineage, page),
     around(data, page),
-    shown(data.shown, page),
+    shown(data, page),
     became(data, page),
   ].filter(Boolean));
 }
@@ -60,7 +60,8 @@ function mending(memory, lineage, page) {
 function comesUp(data, page) {
   const told = data.why.length ? el("ul", {}, data.why.map((sentence) => el("li", { dir: "auto" }, sentence)))
     : el("p", {}, `Nothing keeps it back: it comes up, once a session, ${data.memory.repository ? "in its repository" : "everywhere"}, for a prompt that it answers by its words or by what it means.`);
-  const answer = el("div", { role: "status" }, data.against.map((sentence) => el("p", {}, sentence)));
+  const judged = ({ against }) => against && [against.said.map((sentence) => el("p", {}, sentence)), score(against, data.means)];
+  const answer = el("div", { role: "status" }, judged(data));
   const input = el("input", { type: "search", name: "cue", value: page.query.get("cue") || "", autocomplete: "off", maxlength: 2000, placeholder: "how do we deploy?" });
   const attempt = async (event) => {
     event.preventDefault();
@@ -68,7 +69,7 @@ function comesUp(data, page) {
     else page.query.delete("cue");
     page.enter();
     try {
-      answer.replaceChildren(...(await page.load(page.query)).against.map((sentence) => el("p", {}, sentence)));
+      answer.replaceChildren(el("div", {}, judged(await page.load(page.query))));
     } catch (error) {
       answer.replaceChildren(el("p", { class: "failure" }, error.message));
     }
@@ -149,19 +150,26 @@ function edges(all, page) {
   }));
 }
 
-function shown(times, page) {
+function shown({ shown: times, means }, page) {
   const title = "When it was put in front of the model";
   const hits = times.filter((time) => !time.skipped), missed = times.filter((time) => time.skipped);
   const columns = [
     { title: "When", cell: (time) => link(page.to("selector", time.entry), when(time.at, true)) },
     { title: "How", cell: (time) => [EVENTS[time.event] || time.event, time.skipped && el("p", { class: "faint" }, time.skipped)] },
     { title: "Session", cell: (time) => (time.session ? link(page.to("history", time.session), el("code", {}, time.session.slice(0, 8))) : "–") },
-    { title: "Words in common", cell: (time) => time.words.join(", ") || "–" },
-    { title: "Score", kind: "wide", cell: (time) => (time.score === null ? "–" : [time.score.toFixed(2), bar(Object.entries(time.shares).map(([name, value]) => ({ name, value, style: PARTS[name] || "p8", said: value.toFixed(2) })))]) },
+    { title: "What led to it", cell: led },
+    { title: "Score", kind: "wide", cell: (time) => score(time, means) || "told for what it is" },
   ];
   return section(title, hits.length ? table(title, columns, hits.slice(0, FEW)) : none("Not in the last thirty days, as far as the journal goes back."),
     hits.length > FEW && folded(counted(hits.length - FEW, "earlier time"), () => table("Earlier", columns, hits.slice(FEW))),
+    times.length > 0 && meanings(means),
     missed.length > 0 && folded(`Nearly shown ${counted(missed.length, "time")}, and left out`, () => table("Left out", columns, missed)));
+}
+
+/** The words that a prompt shared with it, or the sections of the briefing that it stood in. */
+function led({ event, words }) {
+  if (event === "session") return `in the briefing: ${words.map(plain).join(", ")}`;
+  return words.length ? `words in common: ${words.join(", ")}` : "its meaning";
 }
 
 function became(data, page) {

@@ -1,12 +1,12 @@
 // Selector: for each prompt what was considered, what was put in front of the model, what nearly was, and why.
 
 import { controls, more } from "./controls.js";
-import { bar, counted, el, empty, facts, failure, folded, link, marked, number, quote, section, tag, when } from "./kit.js";
+import { counted, el, empty, facts, failure, link, marked, number, quote, section, tag, when } from "./kit.js";
+import { meanings, score } from "./score.js";
 
 const EVENTS = {
   prompt: "with a prompt", session: "at a session's start", tool: "asked for by the model", command: "asked for by you", pressure: "told of pressure",
 };
-const STYLES = { likeness: "p1", match: "p2", bm25: "p3", strength: "p4", fit: "p5", linked: "p6", session: "p7", newer: "p8", recency: "p8", citations: "p9" };
 
 const INTRODUCTION = "What was put in front of the model in the last thirty days, and what nearly was. The journal keeps no prompts: where one is shown, the archive has it.";
 const NOTHING = "Nothing was looked up yet. Ask Claude Code something about earlier work, and it stands here why what came up did.";
@@ -29,7 +29,7 @@ function list(main, data, page) {
   const repositories = page.about.repositories.map(({ key, name }) => [key, name]);
   main.append(
     el("p", { class: "faint" }, INTRODUCTION),
-    meanings(data),
+    meanings(data.means),
     controls(page, [
       { name: "event", label: "When", options: [["", "any"], ...Object.entries(EVENTS)] },
       { name: "repository", label: "Repository", options: [["", "all"], ...repositories] },
@@ -43,11 +43,6 @@ function list(main, data, page) {
 function nothing(page) {
   const narrowed = ["event", "repository", "session"].some((name) => page.query.get(name));
   return narrowed ? "Nothing of that kind in the last thirty days." : NOTHING;
-}
-
-function meanings(data) {
-  const part = ([name, { label, says }]) => el("div", {}, el("dt", {}, el("span", { class: `dot ${STYLES[name]}`, "aria-hidden": "true" }), label), el("dd", {}, says));
-  return folded("What the parts of a score mean", el("dl", { class: "means" }, Object.entries(data.means).map(part)));
 }
 
 function card(entry, data, page) {
@@ -83,16 +78,22 @@ function asked(entry, page) {
   return el("p", {}, "for the words ", words(entry).map((word, place) => [place ? ", " : "", el("mark", {}, word)]));
 }
 
+/** The words that led to it, or the sections of a briefing. */
+function led(entry) {
+  if (entry.event === "session") return ["In the briefing", entry.words.map((word) => word.replaceAll("_", " ")).join(", ")];
+  return ["Words in common", entry.event === "pressure" ? "" : words(entry).join(", ")];
+}
+
 function words(entry) {
   return entry.words.map((word) => word.replace(/\*$/, ""));
 }
 
 /** What was shown, and what was left out with the reason; alone on its page (`whole`) a near miss has its bar too. */
 function told(entry, data, page, whole) {
-  const hit = (one) => el("li", {}, what(one, entry, page), score(one, data));
+  const hit = (one) => el("li", {}, what(one, entry, page), scored(one, data));
   const miss = (one) => {
     const why = tag(data.reasons[one.why] || "left out");
-    return whole ? el("li", {}, el("div", {}, why, what(one, entry, page)), score(one, data)) : el("li", {}, el("div", { class: "why" }, why, plainly(one)), what(one, entry, page));
+    return whole ? el("li", {}, el("div", {}, why, what(one, entry, page)), scored(one, data)) : el("li", {}, el("div", { class: "why" }, why, plainly(one)), what(one, entry, page));
   };
   return [
     entry.hits.length ? el("ol", { class: "plain hits" }, entry.hits.map(hit)) : null,
@@ -115,12 +116,8 @@ function what(hit, entry, page) {
   return el("div", { class: "what" }, el("span", { class: "id" }, link(address, hit.ref), " ", marks), text);
 }
 
-/** The parts of a score as one bar, each in words and numbers; a bar of full length is a score of 1. */
-function score(hit, data) {
-  if (hit.score === null) return el("p", { class: "faint" }, "told for what it is, not for a score");
-  const part = ({ name, value, weight }) => ({ name: data.means[name].label, value: value * weight, said: (value * weight).toFixed(2), style: STYLES[name] });
-  const parts = hit.parts.map(part).filter((one) => one.value >= 0.005).sort((a, b) => b.value - a.value);
-  return el("div", { class: "score" }, el("span", { class: "sum" }, `score ${hit.score.toFixed(2)}`), bar(parts, Math.max(1, hit.score)));
+function scored(hit, data) {
+  return score(hit, data.means) || el("p", { class: "faint" }, "told for what it is, not for a score");
 }
 
 function one(main, data, page) {
@@ -128,11 +125,11 @@ function one(main, data, page) {
   page.title(`Why: ${EVENTS[entry.event] || entry.event}`);
   main.append(
     facts([
-      ["When", when(entry.at, true)], ["Outcome", outcome(entry)], ["Where", where(entry, page)], ["Words in common", words(entry).join(", ")],
+      ["When", when(entry.at, true)], ["Outcome", outcome(entry)], ["Where", where(entry, page)], led(entry),
       ["Evidence asked for", entry.event === "prompt" ? `${data.floor} or more (recall.floor)` : ""],
     ]),
     ...[asked(entry, page)].filter(Boolean),
     entry.hits.length + entry.skipped.length ? section("Considered", told(entry, data, page, true)) : "",
-    meanings(data),
+    meanings(data.means),
   );
 }

@@ -47,6 +47,7 @@ async function draw({ moved = false } = {}) {
   const main = document.getElementById("main");
   const focused = !moved && main.contains(document.activeElement) && document.activeElement.name;
   frame(agent, page_name);
+  main.setAttribute("aria-busy", "true");
   try {
     const [data, module] = await Promise.all([fetched(twin(location)), import(`./${page_name}.js`), known(agent)]);
     if (mine !== shown) return;
@@ -62,6 +63,8 @@ async function draw({ moved = false } = {}) {
     if (error.status === 400 && location.search) main.append(el("p", {}, link(location.pathname, name ? "Show it without what the address asks for beyond it" : "Show the list without filters")));
     announce(error.message);
   }
+  if (mine !== shown) return;
+  main.removeAttribute("aria-busy");
   const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (target) {
     target.scrollIntoView({ block: "center" });
@@ -156,6 +159,7 @@ window.addEventListener("popstate", () => {
     return;
   }
   shown++; // what was on its way is not wanted any more
+  document.getElementById("main").removeAttribute("aria-busy");
   const { agent, page } = parsed(location);
   frame(agent, page);
   revisit();
