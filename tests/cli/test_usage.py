@@ -6,6 +6,7 @@ import os
 import time
 
 from tenon.digest import adoption
+from tenon.store import db, notes
 from tests.cli.conftest import Tenon
 from tests.fakes.transcripts import BEGAN, Transcript
 
@@ -34,6 +35,34 @@ def ran(talk: Transcript, command: str = "python3 -I -S ${CLAUDE_PLUGIN_ROOT}/ho
     talk.line("system", None, subtype="stop_hook_summary", hookInfos=[{"command": command, "durationMs": 9}])
 
 
+def began(tenon: Tenon, at: float) -> None:
+    """The store began then."""
+    with db.open_store(str(tenon.home / ".tenon" / "agents" / "default" / "tenon.db")) as store:
+        notes.note(store, "began", str(int(at)))
+
+
+def test_sessions_from_before_the_memory_began_are_told_apart(tenon: Tenon) -> None:
+    """They count against nothing, nor does what plain code made of them when they were imported."""
+    before, after = tenon.talk("s1"), tenon.talk("s2")
+    for talk, thing in ((before, "the vault is green"), (after, "the gateway is blue")):
+        talk.clock = time.time() - (9000 if talk is before else 3600)
+        talk.prompt(f"Remember: {thing}")
+        talk.reply("I will.")
+    for number in range(10):
+        for talk in (before, after):
+            talk.line("assistant", {"id": f"msg_{talk.session}_{number}", "role": "assistant", "content": [{"type": "text", "text": "so"}]})
+    hook(after, "SessionStart")
+    tenon.ok("import")
+    began(tenon, time.time() - 7200)
+
+    found, told = tenon.ok("usage", "--json").records[0], tenon.ok("usage")
+    assert (1, 1, 1, {"code": 1}) == (found["before"], found["all"]["sessions"], found["all"]["hook"], found["memories"])
+    assert "1 session ended before the memory began" in told.err
+    began(tenon, time.time() + 60)
+    none = tenon.ok("usage").err
+    assert ("since the memory began, so there is nothing" in none, "2 sessions ended before" in none) == (True, True)
+
+
 def test_adoption_is_counted_by_entry_point(tenon: Tenon) -> None:
     """An answer of two lines is one turn; each thing counts a session once; short and old sessions are left out."""
     first, second, third = (tenon.talk(name) for name in ("s1", "s2", "s3"))
@@ -55,6 +84,7 @@ def test_adoption_is_counted_by_entry_point(tenon: Tenon) -> None:
     talked(old, 10)
     os.utime(old.path, (BEGAN - 90 * 86400, BEGAN - 90 * 86400))
     tenon.written("one", "--tier", "short")
+    began(tenon, time.time() - 7200)
 
     found = tenon.ok("usage", "--json").records[0]
 

@@ -8,7 +8,7 @@ from tenon.base import paths
 from tenon.cli import context, progress, table
 from tenon.cli.main import count, reads
 from tenon.digest import adoption
-from tenon.store import figures
+from tenon.store import figures, pressure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,15 +57,19 @@ def run(options: argparse.Namespace, out: Out) -> int:
     size = sum(each for _, each in found)
     with progress.shown(out, "reading transcripts", size, unit="bytes") as tick:
         read = adoption.read([path for path, _ in found], since, tick)
-    sessions = [one for one in read.sessions.values() if one.turns >= options.min_turns]
+    long = [(name, one) for (_, name), one in read.sessions.items() if one.turns >= options.min_turns]
+    later, began = long, 0.0
     written: dict[str, int] = {}
     if context.exists(options):
         with context.reading(options) as here:
-            written = figures.written(here.store, since)
+            began = pressure.began(here.store)
+            later = [(name, one) for name, one in long if not one.last or one.last >= context.iso(began)[:-1]]
+            written = figures.written_in(here.store, since, {name for name, _ in later})
+    sessions = [one for _, one in later]
     short = sum(0 < one.turns < options.min_turns for one in read.sessions.values())
     told = {
         "agent": context.agent(options), "days": options.days, "since": context.iso(since), "min_turns": options.min_turns, "files": len(found), "bytes": size,
-        "broken_lines": read.broken, "too_short": short, "all": summed(sessions),
+        "broken_lines": read.broken, "too_short": short, "began": context.iso(began) if began else None, "before": len(long) - len(later), "all": summed(sessions),
         "entry_points": {name: summed(part) for name, part in _by(sessions, lambda one: one.entry or adoption.UNKNOWN)},
         "versions": {name: len(part) for name, part in _by(sessions, lambda one: one.version or adoption.UNKNOWN)},
         "memories": written, "projects": {name: summed(part) for name, part in _by(sessions, lambda one: one.folder or adoption.UNKNOWN)[:PROJECTS]},
@@ -101,7 +105,9 @@ def _print(told: dict[str, Any], entries: list[tuple[str, list[Session]]], out: 
     whole = told["all"]
     if not whole["sessions"]:
         few = f" ({told['too_short']:,} with fewer; --min-turns 1 counts them)" if told["too_short"] else ""
-        out.say(f"No session of the last {told['days']} days has {told['min_turns']} turns or more{few}, so there is nothing to measure.")
+        here = " since the memory began" if told["before"] else ""
+        out.say(f"No session of the last {told['days']} days has {told['min_turns']} turns or more{here}{few}, so there is nothing to measure.")
+        _before(told, out)
         return
     if len(entries) > ENTRIES:
         entries = [*entries[: ENTRIES - 1], (OTHER, [one for _, part in entries[ENTRIES - 1 :] for one in part])]
@@ -117,17 +123,23 @@ def _print(told: dict[str, Any], entries: list[tuple[str, list[Session]]], out: 
     rows.append(["calls", *(_rate(part["calls"], part["turns"]) for part in parts), "calls of our tools for each 1,000 turns"])
     rest = [""] * (len(parts) - 1)
     for number, (writer, label) in enumerate(WRITERS.items()):
-        meaning = f"memories of agent {told['agent']} for each 1,000 turns" if number == 0 else "the same"
+        meaning = f"memories of agent {told['agent']} in these sessions for each 1,000 turns" if number == 0 else "the same"
         rows.append([label, _rate(told["memories"].get(writer, 0), whole["turns"]), *rest, meaning])
     table.show(out, columns, rows)
     out.line()
     projects = [[name, f"{part['sessions']:,}", f"{part['turns']:,}", f"{part['calls']:,}", f"{part['injected']:,}"] for name, part in told["projects"].items()]
     heads = ["sessions", "turns", "calls", "told at a prompt"]
     table.show(out, [table.Column("project", least=16), *(table.Column(head, right=True) for head in heads)], projects)
+    _before(told, out)
     if told["too_short"]:
         out.say(f"{context.counted(told['too_short'], 'session')} with fewer turns left out (--min-turns).")
     if told["broken_lines"]:
         out.say(f"{context.counted(told['broken_lines'], 'line')} could not be read and {'is' if told['broken_lines'] == 1 else 'are'} not counted.")
+
+
+def _before(told: dict[str, Any], out: Out) -> None:
+    if told["before"]:
+        out.say(f"{context.counted(told['before'], 'session')} ended before the memory began ({told['began']}), so no hook could be seen there: left out.")
 
 
 def _rate(many: int, turns: int) -> str:

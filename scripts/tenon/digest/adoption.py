@@ -24,12 +24,12 @@ UNKNOWN = "unknown"
 
 
 class Session:
-    """What one session, with its sub-agents, shows of us. A turn is one answer of the model's: a request to the API."""
+    """What one session, with its sub-agents, shows of us. A turn is one answer of the model's: a request to the API; `last` is the newest one's time, ISO."""
 
-    __slots__ = ("entry", "version", "folder", "turns", "calls", "writes", "hook", "briefed", "injected", "recalled", "searched")
+    __slots__ = ("entry", "version", "folder", "last", "turns", "calls", "writes", "hook", "briefed", "injected", "recalled", "searched")
 
     def __init__(self) -> None:
-        self.entry = self.version = self.folder = ""
+        self.entry = self.version = self.folder = self.last = ""
         self.turns = self.calls = self.writes = 0
         self.hook = self.briefed = self.injected = self.recalled = self.searched = False
 
@@ -114,6 +114,7 @@ def _read(file: BinaryIO, session: Session, first: str, on_progress: Callable[[i
             continue
         if found.get("type") == "assistant":
             message = _answer(found, session, message)
+            session.last = max(session.last, _text(stamp))
         elif ours:
             _shown(found, session)
     return broken

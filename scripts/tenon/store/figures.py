@@ -6,6 +6,8 @@ from tenon.store import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tenon.store.db import Store
 
 MEMORIES = "SELECT tier, status, count(*) FROM memory {where} GROUP BY tier, status"
@@ -17,6 +19,10 @@ LAST_SESSION = "SELECT name, folder, branch, started, last FROM session WHERE re
 LATEST_EVENTS = "SELECT event, max(at) FROM journal GROUP BY event"
 LATEST_TURN = "SELECT max(last) FROM session"
 WRITTEN = "SELECT writer, count(*) FROM memory WHERE created >= ? GROUP BY writer"
+WRITTEN_IN = (
+    "SELECT m.id, m.writer, s.name FROM memory m LEFT JOIN lineage l ON l.memory = m.id LEFT JOIN turn t ON t.id = l.turn "
+    "LEFT JOIN session s ON s.id = t.session WHERE m.created >= ?"
+)
 _LINES = "coalesce(sum(length(hits) - length(replace(hits, char(10), '')) + (hits <> '')), 0)"
 TOLD = f"SELECT event, count(*), sum(hits <> '' OR chars > 0), {_LINES} FROM journal WHERE at >= ? GROUP BY event"
 SESSIONS_SINCE = "SELECT count(*) FROM session WHERE last >= ?"
@@ -89,6 +95,15 @@ def latest(store: Store) -> dict[str, float]:
 def written(store: Store, since: float) -> dict[str, int]:
     """How many memories were written since that time by whom: user, model, code, digest."""
     return {str(writer): int(many) for writer, many in store.rows(WRITTEN, (since,))}
+
+
+def written_in(store: Store, since: float, sessions: Collection[str]) -> dict[str, int]:
+    """The same of those that came from what was said in these sessions (by the client's ids), and of those that came from no turn."""
+    found: dict[int, str] = {}
+    for memory, writer, session in store.each(WRITTEN_IN, (since,)):
+        if session is None or session in sessions:
+            found[memory] = str(writer)
+    return {writer: list(found.values()).count(writer) for writer in sorted(set(found.values()))}
 
 
 class Done:
