@@ -8,14 +8,18 @@ import time
 
 import pytest
 
-from tenon.cli import status
+from tenon import __version__
+from tenon.cli import standing, status
 from tenon.cli.table import width
-from tenon.store import db, journal, spending
+from tenon.store import db, digests, journal, spending
+from tenon.world.daemon import State
 from tests.cli.conftest import DOOR, PYTHON, Tenon
 
 
 def lived(tenon: Tenon) -> None:
-    """A day with a session, memories, a briefing, a prompt that got something, a recall, a digest's request."""
+    """A day with a session, memories, a briefing, a prompt that got something, a recall, a digest's request; the plugin is enabled."""
+    (tenon.home / ".claude").mkdir(exist_ok=True)
+    (tenon.home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"tenon@tenon": true}}', encoding="utf-8")
     talk = tenon.talk()
     talk.clock = time.time() - 600
     talk.prompt("Which port does the gateway use?")
@@ -57,6 +61,41 @@ def test_where_a_request_reported_no_price_the_money_is_the_least(tenon: Tenon) 
             assert told in tenon.ok("status").out
 
 
+def test_it_says_that_the_plugin_is_not_enabled(tenon: Tenon) -> None:
+    """On an empty home too; one that is switched off is another thing."""
+    empty = tenon.ok("status").err
+    lived(tenon)
+    enabled = tenon.ok("status").out
+    (tenon.home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"tenon@tenon": false}}', encoding="utf-8")
+    off, told = tenon.ok("status", "--json").records[0]["wrong"], tenon.ok("status").out
+
+    assert "plugin:          is not enabled in Claude Code's settings" in empty
+    assert "plugin:" not in enabled
+    assert [("plugin", "fail", "claude plugin enable tenon@tenon")] == [(one["check"], one["state"], one["mend"]) for one in off]
+    assert "wrong:           1 thing, each with what mends it\nplugin:          tenon@tenon is installed and switched off; mend:" in told
+
+
+def test_a_proxy_that_runs_while_it_is_off_is_told_with_both() -> None:
+    """In doctor's words."""
+    state = State(9000, 4711, "t", __version__, os.path.dirname(DOOR), "https://api.example", 1.0)
+    ((name, how, said, _),) = standing.findings(standing.Standing(9000, state=state))
+
+    assert ("proxy", "ok", "is off for new sessions; one runs at http://127.0.0.1:9000 (process 4711), which `tenon code` uses") == (name, how, said)
+    assert [("proxy", "ok", "is off", "")] == standing.findings(standing.Standing(9000))
+
+
+def test_no_two_rows_have_one_label(tenon: Tenon) -> None:
+    """Also where the digest failed."""
+    lived(tenon)
+    with db.open_store(str(tenon.home / ".tenon" / "agents" / "default" / "tenon.db")) as store:
+        number = digests.begin(store, phase="consolidation", repository=1, runner="claude", model="haiku", now=time.time(), turns=1, tokens=9, first=1)
+        digests.end(store, number, "failed", time.time(), "it was cut off")
+    labels = [line[:17].strip() for line in tenon.ok("status").out.splitlines() if line[:17].strip()]
+
+    assert {"background:", "digest:", "wrong:"} <= set(labels)
+    assert len(labels) == len(set(labels))
+
+
 def test_it_says_that_it_is_off_and_why(tenon: Tenon) -> None:
     """By the environment or by Claude Code's own switch; what is switched off in part is named."""
     tenon.written("x")
@@ -84,7 +123,7 @@ def test_what_is_wrong_comes_with_the_command_that_mends_it(tenon: Tenon) -> Non
     assert "faults:          1 in the last day, newest: Stop: disk full; mend: tenon doctor\n" in told
     assert [("settings", "warn"), ("faults", "warn")] == [(one["check"], one["state"]) for one in found]
     assert "`tenon config` shows what holds" in told
-    assert "wrong: " not in told
+    assert "wrong:           2 things, each with what mends it\nsettings: " in told
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")

@@ -363,13 +363,8 @@ def _claude(found: Facts) -> list[Check]:
         checks.append(Check("plugin", "fail", f"is loaded {len(on)} times ({', '.join(on)}), so every hook runs as often", f"claude plugin disable {on[0]}"))
     elif on:
         checks.append(Check("plugin", "ok", f"enabled as {on[0]}" + (f"; in the cache: {', '.join(claude.copies)}" if claude.copies else "")))
-    elif claude.enabled:
-        name = next(iter(claude.enabled))
-        checks.append(Check("plugin", "fail", f"{name} is installed and switched off", f"claude plugin enable {name}"))
     elif not claude.settings_problem:
-        checks.append(
-            Check("plugin", "warn", "is not enabled in your settings (for one session, --plugin-dir does without)", "tenon install (says the two commands)")
-        )
+        checks += [Check(*row) for row in standing.unplugged(list(claude.enabled))]
     if claude.installed:
         checks.append(Check("installed", "warn", f"not there any more: {', '.join(claude.installed)}", "tenon install"))
     if claude.auto_memory and claude.there:

@@ -81,7 +81,7 @@ def lines(meter: Meter) -> list[tuple[str, str]]:
         "" if meter.last is None else f"; the last one, {meter.last.id}, {HOW.get(meter.last.state, meter.last.state)} {context.ago(meter.now - meter.last.at)}"
     )
     return [
-        ("digest", f"in the background {on}{last}"),
+        ("background", f"digest {on}{last}"),
         ("spent in 24 h", spent(meter)),
         ("pressure", f"{meter.waits / pressure.CAP:.0%}: about {meter.waits:,} tokens of what was said lately, in all repositories, are no memory yet"),
     ]

@@ -12,11 +12,11 @@ from tenon.base.errors import TenonError
 from tenon.base.lean import sqlite
 from tenon.cli import context
 from tenon.store import conversations, db
-from tenon.world import base_url, claude_settings, daemon, dial, guard, spared
+from tenon.world import base_url, claude_settings, daemon, dial, guard, machine, spared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from tenon.world.base_url import Switch
@@ -153,8 +153,25 @@ def findings(found: Standing) -> list[tuple[str, str, str, str]]:
         told = f"{context.counted(kind.count, 'conversation')} of the last {found.looked_at:,} went without past sessions: {kind.reason}"
         rows.append(("conversations", "warn", told, "nothing was lost; `tenon logs` makes a report of it"))
     if not rows:
-        rows.append(("proxy", "ok", "is off" if switch is None else f"is on, and runs at {switch.url}", ""))
+        rows.append(("proxy", "ok", f"is on, and runs at {switch.url}" if switch is not None else _off(state), ""))
     return rows
+
+
+def plugin(chosen: Mapping[str, object], here: Machine) -> list[tuple[str, str, str, str]]:
+    """The same of the plugin where Claude Code's settings do not load it; nothing where they do."""
+    return [] if machine.is_installed(here, dict(chosen)) else unplugged(list(machine.enabled(dict(chosen))))
+
+
+def unplugged(known: Sequence[str]) -> list[tuple[str, str, str, str]]:
+    """The same where none of the names under which the settings know the plugin is switched on."""
+    if known:
+        return [("plugin", "fail", f"{known[0]} is installed and switched off", f"claude plugin enable {known[0]}")]
+    said = "is not enabled in Claude Code's settings (for one session, --plugin-dir does without)"
+    return [("plugin", "warn", said, "tenon install (says the two commands)")]
+
+
+def _off(state: State | None) -> str:
+    return "is off" if state is None else f"is off for new sessions; one runs at {state.url} (process {state.pid}), which `tenon code` uses"
 
 
 def _used(found: Standing, switch: Switch) -> list[tuple[str, str, str, str]]:

@@ -62,6 +62,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
         proxy = standing.look(machine.here(), context.agent(options))
         for label, text in standing.lines(proxy, time.time()) if proxy.switch or proxy.state else ():
             out.say(f"{label + ':' if label else '':{WIDTH}}{text}")
+        for name, _, said, mend in _plugin():
+            out.say(f"{name + ':':{WIDTH}}{said}; mend: {mend}")
         return 0
     try:
         return _stored(options, out)
@@ -76,7 +78,7 @@ def _stored(options: argparse.Namespace, out: Out) -> int:
         proxy = standing.look(machine.here(), here.agent)
         digested = meter.look(here.store, here.settings, here.now)
         found = facts(here.store, here.repository, here.now, excluded=here.excluded)
-        wrong = _wrong(found, proxy, digested)
+        wrong = [*_plugin(), *_wrong(found, proxy, digested)]
         if out.json:
             told = {"agent": here.agent, "on": not found["off"], **found, "digest": digested.fields(), "proxy": proxy.fields()}
             out.record({**told, "wrong": [{"check": name, "state": state, "said": said, "mend": mend} for name, state, said, mend in wrong]})
@@ -151,6 +153,15 @@ def _off() -> str:
     return "disableAllHooks is true in Claude Code's settings, so Tenon sees nothing; set it to false" if chosen.get("disableAllHooks") is True else ""
 
 
+def _plugin() -> list[tuple[str, str, str, str]]:
+    """What is wrong with how Claude Code's settings know the plugin."""
+    here = machine.here()
+    try:
+        return standing.plugin(claude_settings.read(here.settings), here)
+    except TenonError:
+        return []  # settings that cannot be read are for doctor
+
+
 def _wrong(found: dict[str, Any], proxy: standing.Standing, digested: meter.Meter) -> list[tuple[str, str, str, str]]:
     """What shows at a glance not to be as it should: name, state (warn, fail), what it is, the way to mend it."""
     wrong = [one for one in (*standing.findings(proxy), *meter.findings(digested)) if one[1] != "ok"]
@@ -180,8 +191,12 @@ def _rows(agent: str, found: dict[str, Any], proxy: standing.Standing, digested:
             f"{context.counted(whole['sessions'], 'session')}, {context.counted(whole['repositories'], 'repository', 'repositories')}, {context.size(whole['bytes'])}"),
         Row("last seen", _seen(found["last_seen"], now)),
     ]  # fmt: skip
+    count = len(wrong) + bool(found["off"])
+    if count:
+        what = f"{context.counted(len(wrong), 'thing')}, each with what mends it" if wrong else "it is off, as the first line says"
+        told.append(Row("wrong", what, "bad" if found["off"] or "fail" in {state for _, state, _, _ in wrong} else "warn"))
     told += [Row(name, f"{said}; mend: {mend}" if mend else said, STYLE[state]) for name, state, said, mend in wrong]
-    return told if wrong or found["off"] else [*told, Row("wrong", "nothing that shows at a glance; `tenon doctor` checks everything")]
+    return told if count else [*told, Row("wrong", "nothing that shows at a glance; `tenon doctor` checks everything")]
 
 
 def _on(agent: str, found: dict[str, Any], now: float) -> Row:
