@@ -69,7 +69,7 @@ def test_a_filter_is_a_link(look: Look) -> None:
     seen.page.wait_for_url("**/memories?kind=gotcha")
     seen.page.get_by_label("Order").select_option("cited")
     seen.page.wait_for_url("**/memories?kind=gotcha&order=cited")
-    seen.page.wait_for_load_state("networkidle")
+    seen.page.wait_for_function("() => !document.querySelector('form[aria-busy]')")
     lines = seen.page.locator(ROWS).all_inner_texts()
     seen.open("memories", query="?kind=gotcha&order=cited")
 
@@ -122,6 +122,25 @@ def test_fifty_memories_are_drawn_so_that_each_can_be_read(look: Look, household
     seen.page.reload()
     seen.page.locator(".graph svg").wait_for()
     assert boxes == seen.page.evaluate(LABELS)
+
+
+def test_few_memories_are_drawn_close_together_and_labels_lie_above_the_lines(look: Look, household: Household) -> None:
+    """No line runs through a label's letters, and the picture is no higher or wider than so few need."""
+    seen = look()
+    seen.open("memories", crowd(household, 4))
+    seen.page.locator(".graph svg").wait_for()
+    boxes = seen.page.evaluate(LABELS)
+    behind = seen.page.evaluate(LABELS.replace(".graph text", ".graph rect.behind"))
+    seen.shot("few")
+
+    assert 4 == len(boxes) == len(behind)
+    assert max(box[2] for box in boxes) - min(box[0] for box in boxes) < 700
+    assert seen.page.locator(".graph svg").evaluate("(one) => one.clientHeight") < 300
+    for back, label in zip(behind, boxes):
+        assert (True, True) == (back[0] < label[0] + 3 and back[2] > label[2] - 3, back[1] < label[1] + 4 and back[3] > label[3] - 4)
+    assert seen.page.evaluate(
+        "() => [...document.querySelectorAll('.graph .link')].every((line) => line.compareDocumentPosition(document.querySelector('.graph a')) & 4)"
+    )
 
 
 def test_the_picture_is_walked_by_the_keyboard(look: Look, household: Household) -> None:
@@ -233,11 +252,16 @@ def test_a_memory_is_corrected_and_its_links_are_decided(look: Look, household: 
     seen.page.keyboard.press("Escape")
     seen.page.get_by_role("button", name="Correct…").click()
     seen.page.get_by_label("Text").fill("A ticket has two rows.")
+    assert ["Text (required)", "Why"] == seen.page.locator("dialog label > span").all_inner_texts()
     seen.page.get_by_label("Why").fill("counted again")
     seen.page.get_by_role("button", name="Correct it").click()
     seen.page.wait_for_function("() => document.querySelector('.lead')?.textContent === 'A ticket has two rows.'")
     assert old in seen.page.locator(".timeline").inner_text()
     assert "counted again" in seen.page.locator(".timeline").inner_text()
+    seen.page.get_by_role("button", name="Correct…").click()
+    seen.page.get_by_label("Text").fill("A ticket has three rows.")
+    seen.page.get_by_role("button", name="Correct it").click()
+    seen.page.wait_for_function("() => document.querySelector('.lead')?.textContent === 'A ticket has three rows.'")
     seen.page.get_by_role("button", name="Approve").click()
     seen.page.get_by_text("Links that wait for a decision").wait_for(state="detached")
     seen.page.get_by_role("button", name="Turn down…").first.click()

@@ -10,6 +10,7 @@ const LETTERS = 20; // of a line of a label; fewer where the window is narrow
 const FEW = 24; // memories whose labels have two lines
 const LINE = 15, EDGE = 8;
 const FONT = "12px system-ui, sans-serif";
+const SMALL = 6; // memories of which the picture is kept together
 const ROUNDS = 260; // of the forces, and then at most as many to set labels apart
 const CROWDED = 0.3; // share of the picture that nodes and labels may take
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
@@ -41,9 +42,14 @@ function picture(around, page, width) {
   const at = new Map(nodes.map((node) => [node.ref, node]));
   const links = around.links.map((one) => ({ ...one, a: at.get(one.from), b: at.get(one.to) })).filter((one) => one.a && one.b);
   const area = nodes.reduce((sum, node) => sum + node.wide * node.high, 0);
-  arrange(nodes, links, width, Math.max(260, Math.min(90 * nodes.length, 440), area / (CROWDED * width)));
+  const small = nodes.length <= SMALL;
+  const room = small ? Math.min(width, 150 + 110 * nodes.length) : width;
+  arrange(nodes, links, room, Math.max(small ? 60 + 45 * nodes.length : 260, Math.min(90 * nodes.length, small ? 0 : 440), area / (CROWDED * room)));
   const top = Math.min(...nodes.map((node) => node.y - node.high / 2)) - EDGE;
-  for (const node of nodes) node.y -= top;
+  for (const node of nodes) {
+    node.x += (width - room) / 2;
+    node.y -= top;
+  }
   const height = Math.ceil(Math.max(...nodes.map((node) => node.y + node.high / 2)) + EDGE);
   const strokes = links.map((one) => line(one));
   const lit = (node) => strokes.forEach((drawnLine, place) => drawnLine.classList.toggle("lit", node !== null && (links[place].a === node || links[place].b === node)));
@@ -168,6 +174,7 @@ function dot(node, page, lit) {
   return svg("a", { href: address, class: `node ${node.tier} ${node.status}${node.step ? "" : " middle"}`, "aria-current": node.step ? null : "true",
     onclick: follow, onfocus: () => lit(node), onblur: () => lit(null), onpointerenter: () => lit(node), onpointerleave: () => lit(null) },
   svg("title", {}, `${node.kind.replaceAll("_", " ")}: ${node.text}`), svg("rect", { x: x - node.wide / 2 + 4, y: node.y - node.high / 2, width: node.wide - 8, height: node.high, rx: 4 }),
+  svg("rect", { class: "behind", x: x - (node.wide - 10) / 2, y: y + node.radius + 2, width: node.wide - 10, height: LINE * node.label.length + 3 }),
   svg("circle", { cx: x, cy: y, r: node.radius }), svg("text", { x, y: y + node.radius, "text-anchor": "middle", "aria-hidden": "true" }, node.label.map((words) => svg("tspan", { x, dy: LINE }, words))));
 }
 

@@ -156,11 +156,10 @@ export function button(label, action, style = "") {
   return element;
 }
 
-/** Asks in a dialog, with fields ({name, label, value, rows} or {name, label, type: "check"}) if there are any; resolves to their values, or to null. */
+/** Asks in a dialog, with fields ({name, label, value, rows, required} or {name, label, type: "check"}) if there are any; resolves to their values, or to null. */
 export function asked(question, yes, fields = []) {
   return new Promise((resolve) => {
-    const inputs = fields.map((field) => field.type === "check" ? el("label", { class: "check" }, el("input", { type: "checkbox", name: field.name }), field.label) : el("label", {}, field.label, field.rows
-      ? el("textarea", { name: field.name, rows: field.rows, required: field.required }, field.value || "") : el("input", { name: field.name, value: field.value || "", required: field.required })));
+    const inputs = fields.map(asking);
     const heading = el("h2", { id: "asked" }, question);
     const form = el("form", { method: "dialog" }, heading, inputs, el("p", { class: "buttons" },
       el("button", { value: "yes", class: "strong" }, yes), el("button", { value: "", formnovalidate: true }, "Cancel")));
@@ -172,6 +171,12 @@ export function asked(question, yes, fields = []) {
     document.body.append(dialog);
     dialog.showModal();
   });
+}
+
+function asking({ name, label, value = "", type, rows, required }) {
+  if (type === "check") return el("label", { class: "check" }, el("input", { type: "checkbox", name }), label);
+  const field = rows ? el("textarea", { name, rows, required }, value) : el("input", { name, value, required });
+  return el("label", {}, el("span", {}, label, required ? " (required)" : ""), field);
 }
 
 /** What went wrong, in a box. */

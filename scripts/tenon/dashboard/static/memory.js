@@ -1,6 +1,6 @@
 // One memory: what it says, whether it comes up, where it came from, what stands around it, when it was shown, what became of it.
 
-import { announce, asked, button, counted, el, facts, folded, link, number, quote, section, table, tag, when } from "./kit.js";
+import { announce, asked, button, counted, el, facts, folded, link, number, quote, section, table, tag, when, worded } from "./kit.js";
 import { drawn } from "./graph.js";
 import { meanings, score } from "./score.js";
 import { SOURCES, WRITERS, item, place, plain, strength } from "./remembered.js";
@@ -20,7 +20,7 @@ export function one(main, data, page) {
   page.title(`${kind[0].toUpperCase()}${kind.slice(1)} ${memory.ref}`);
   main.append(...[
     el("blockquote", { class: "lead", dir: "auto" }, memory.text || "(no text)"),
-    memory.cut && el("p", { class: "faint" }, "The text goes on; `tenon recall --id` shows all of it."),
+    memory.cut && el("p", { class: "faint" }, worded("The text goes on; `tenon recall --id` shows all of it.")),
     memory.reason && el("p", { class: "reason", dir: "auto" }, el("span", { class: "faint" }, "because "), memory.reason),
     page.allowEdit && mending(memory, data.lineage, page),
     comesUp(data, page),
@@ -42,7 +42,7 @@ function mending(memory, lineage, page) {
     return said;
   };
   const correct = async () => {
-    const given = await asked("What does it say from now on?", "Correct it", [{ name: "text", label: "Text", value: memory.text, rows: 5, required: true }, { name: "reason", label: "Why", required: true }]);
+    const given = await asked("What does it say from now on?", "Correct it", [{ name: "text", label: "Text", value: memory.text, rows: 5, required: true }, { name: "reason", label: "Why" }]);
     if (!given) return;
     await done("correct", { ref: memory.ref, ...given });
     page.again();
