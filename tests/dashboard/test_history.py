@@ -97,7 +97,7 @@ def test_a_session_is_told_by_its_first_prompt_and_its_summary(past: Past) -> No
     assert (BEGAN + 1, BEGAN + 3) == (found["started"], found["last"])
     assert found["prompt"].startswith("Why does the gauge fail? x")
     assert 320 == len(found["prompt"])
-    assert {"text": "A gauge was mended.", "writer": "digest"} == found["summary"]
+    assert {"text": "A gauge was mended.", "parts": [], "writer": "digest"} == found["summary"]
 
 
 def test_a_long_session_is_counted_up_to_a_bound(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,6 +193,19 @@ def test_a_session_is_found_by_the_first_letters_of_its_id(past: Past) -> None:
     assert [] == past.page(f"q={NAME[:7]}")["sessions"]
     assert [] == past.page(f"q={NAME[:8]}&repository=example.org/acme/gadgets")["sessions"]
     assert NAME == past.one(name=NAME[:8])["session"]["name"]
+
+
+def test_a_summary_by_plain_code_is_told_in_its_parts(past: Past) -> None:
+    """Without what ended the session in the host's word; one by a model stays as it was written."""
+    number = past.say("go") and exchanges.session_number(past.store, NAME)
+    text = "2 prompts on branch main, ended by other.\nAsked: why: this?\nChanged: a.py; b.py\nTests: pytest → 3 passed\nOutcome: Done."
+    summaries.upsert(past.store, number or 0, past.here, text, past.at)
+    told, listed = past.one()["summary"], past.page()["sessions"][0]["summary"]
+
+    assert "2 prompts on branch main." == told["text"] == listed["text"]
+    assert [("Asked", "why: this?"), ("Changed", "a.py; b.py"), ("Tests", "pytest → 3 passed"), ("Outcome", "Done.")] == told["parts"] == listed["parts"]
+    summaries.upsert(past.store, number or 0, past.here, "Asked: nothing.\nIt was ended by other.", past.at + 1, writer="digest")
+    assert ("Asked: nothing.\nIt was ended by other.", []) == (past.one()["summary"]["text"], past.one()["summary"]["parts"])
 
 
 def test_a_session_that_is_not_there_is_missing(past: Past) -> None:

@@ -19,17 +19,21 @@ if TYPE_CHECKING:
     from tenon.store.browse_history import Page
     from tenon.store.db import Store
     from tenon.store.exchanges import Session, Turn
+    from tenon.store.summaries import Summary
 
 ROWS = 50  # sessions or passages of a page
 TURNS, CHARS = 80, 500_000  # of a page of a session
 LEAD = 16  # turns that stand before one that a link leads to
 COUNTED = 200  # prompts of a session
 NAMED = 5  # sessions whose id begins with what is looked for
+WORDY = 4000  # characters of a part of a summary, on its session's page
 SHOWN = 320  # characters of a first prompt and of a summary in the list
 THREADS = 500  # sub-agents of a session
 MEMORIES = 200  # of the turns of a page
 WORDS = 200  # characters of a search
 ID = re.compile(r"t[0-9]{1,18}")
+_PART = re.compile(r"([A-Z][a-z ]{2,11}): (.*)")  # a line of a summary by plain code
+_ENDED = re.compile(r", ended by [^,]+\.$")  # as the host names it, which says nothing to its user
 
 
 def page(here: Place, query: Query) -> dict[str, Any]:
@@ -160,7 +164,7 @@ def _facts(store: Store, session: Session) -> dict[str, Any]:
     summary = summaries.of_session(store, session.id)
     return {
         "session": {**_told(store, session), "folder": session.folder, "prompt": cut(browse_history.opening(store, session.id), SHOWN)},
-        "summary": None if summary is None else {"text": summary.text, "writer": summary.writer, "at": summary.at},
+        "summary": None if summary is None else {**_summed_up(summary, WORDY), "at": summary.at},
     }  # fmt: skip
 
 
@@ -184,8 +188,17 @@ def _listed(store: Store, session: Session) -> dict[str, Any]:
     summary = summaries.of_session(store, session.id)
     return {
         **_told(store, session), "prompt": cut(browse_history.opening(store, session.id), SHOWN),
-        "summary": None if summary is None else {"text": cut(summary.text, SHOWN), "writer": summary.writer},
+        "summary": None if summary is None else _summed_up(summary, SHOWN),
     }  # fmt: skip
+
+
+def _summed_up(summary: Summary, limit: int) -> dict[str, Any]:
+    """A summary: of one by plain code the first line as `text` and the others as `parts`, a name and what stands there; in any text at most so many characters."""
+    if summary.writer == "digest":
+        return {"text": cut(summary.text, limit) if limit < WORDY else summary.text, "parts": [], "writer": summary.writer}
+    head, *lines = summary.text.split("\n")
+    parts = [found.groups() if (found := _PART.fullmatch(line)) else ("", line) for line in lines]
+    return {"text": cut(_ENDED.sub(".", head), limit), "parts": [(name, cut(text, limit)) for name, text in parts], "writer": summary.writer}
 
 
 def _named(store: Store, text: str, scope: list[int] | None, client: str) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ export async function conversation(main, data, page) {
     ["Began", when(session.started, true)], ["Last turn", when(session.last, true)], ["Length", exchanges(session)], ["Session", el("code", {}, session.name)],
     ["What memory gave it", link(page.to("selector", "", { session: session.name.slice(0, 13) }), "for each prompt")],
   ]));
-  if (summary) main.append(section("In a few sentences", el("blockquote", { dir: "auto" }, summary.text), el("p", { class: "faint" }, `${writer(summary)}, up to `, when(summary.at, true))));
+  if (summary) main.append(section("In a few sentences", summed(summary), el("p", { class: "faint" }, `${writer(summary)}, up to `, when(summary.at, true))));
   const talk = new Talk(page, data, "");
   main.append(el("h2", {}, "What was said"), talk.element);
   if (data.opened) await talk.open(data.opened);
@@ -199,6 +199,13 @@ function dealt(turn) {
 /** How many prompts a session has, as far as they were counted. */
 export function exchanges(row) {
   return row.more_exchanges ? `more than ${row.exchanges} exchanges` : counted(row.exchanges, "exchange");
+}
+
+/** A summary: as it was written, or what plain code put together under its names; `few` of these where there is little room. */
+export function summed({ text, parts }, few = null) {
+  const shown = parts.filter(([name]) => !few || few.includes(name));
+  return [parts.length && few ? null : el("blockquote", { dir: "auto" }, text),
+    shown.length > 0 && el("dl", { class: "parts" }, shown.map(([name, said]) => el("div", {}, el("dt", {}, name), el("dd", { dir: "auto" }, said))))];
 }
 
 /** Who wrote a summary. */

@@ -2,9 +2,10 @@
 
 import { controls, more } from "./controls.js";
 import { ago, el, empty, failure, link, tag, when } from "./kit.js";
-import { conversation, exchanges, short, who, writer } from "./conversation.js";
+import { conversation, exchanges, short, summed, who, writer } from "./conversation.js";
 
 const FEW = 8; // passages below which a search goes on by itself
+const TOLD = ["Changed", "Commits", "Tests", "Outcome"]; // of a session's summary in the list
 const FURTHER = 12; // times, until somebody says so
 
 /** Draws the list, or the session that the address names. */
@@ -79,5 +80,5 @@ function session(row, page) {
   return el("li", { class: "session" },
     el("p", { class: "first", dir: "auto" }, link(page.to("history", row.name), row.prompt || `Session ${row.name}`)),
     el("p", { class: "meta" }, when(row.last), span, el("span", {}, exchanges(row)), short(row.repository, page), row.branch ? tag(row.branch) : null, row.client === "claude-code" ? null : tag(row.client)),
-    row.summary ? el("blockquote", { dir: "auto" }, row.summary.text, el("span", { class: "faint" }, ` – ${writer(row.summary)}`)) : null);
+    row.summary ? [summed(row.summary, TOLD), row.summary.parts.length ? null : el("p", { class: "faint" }, writer(row.summary))] : null);
 }
