@@ -5,7 +5,7 @@ import { gauge, plot } from "./plot.js";
 
 const STYLES = { ok: "good", warn: "warn", fail: "bad" };
 const LEVELS = { "": ["good", "low"], moderate: ["warn", "moderate"], high: ["bad", "high"] };
-const STATES = { traced: "with past sessions in front", plain: "relayed as they come", bypassed: "left alone after a refusal", announced: "announced, no request yet" };
+const STATES = { traced: "Given past sessions in front", plain: "Passed on as they come", bypassed: "Left alone after the API refused one", announced: "Begun, without a request through the proxy so far" };
 
 /** Draws the page; doctor's findings come when they are there. */
 export function show(main, data, page) {
@@ -80,7 +80,7 @@ function spent({ first, last, cap, days, purposes }) {
   const dollars = days.reduce((sum, day) => sum + paid(day), 0);
   const requests = counted(days.reduce((sum, day) => sum + day.requests, 0), "request");
   const sayX = (day) => whole(day) + (by.get(day) ? ` (${least(days.filter((one) => one.day === day))}$${by.get(day).toFixed(2)})` : "");
-  return chart(title, { ...row, sayX, series, sayY: tokens, limit: { value: cap, name: "daily cap" } }, "",
+  return chart(title, { ...row, sayX, series, sayY: tokens, limit: { value: cap, name: "the cap of 24 hours is" } }, "",
     `${requests} in thirty days${dollars ? `, ${least(days)}$${dollars.toFixed(2)} as reported` : ""}. The cap holds for any 24 hours and for all agents together.`);
 }
 
@@ -90,13 +90,13 @@ function cache({ sessions, traced, others, asides }, page) {
   const latest = known[known.length - 1];
   if (!latest) return chart(title, null, "No transcript has said yet what the API counted.");
   const values = (wanted) => known.map((one) => ((one.state === "traced") === wanted ? one.share : null));
-  const series = [{ name: "through the proxy, with past sessions", style: "p1", values: values(true) }, { name: "without", style: "p2", values: values(false) }];
+  const series = [{ name: "through the proxy, with past sessions", style: "p1", values: values(true) }, { name: "other sessions", style: "p2", values: values(false) }];
   const tickX = (place) => brief(Math.floor(known[place].last / 86400));
-  const sums = [["with past sessions", traced], ["without", others], ["sub-agents", asides]].filter(([, value]) => value !== null);
+  const sums = [["in sessions with past sessions in front", traced], ["in the other sessions", others], ["by sub-agents", asides]].filter(([, value]) => value !== null);
   return chart(title, {
     kind: "dots", unit: "Session", xs: known.map((_, place) => place), series: series.filter((one) => one.values.some((value) => value !== null)), most: 1,
     sayX: (place) => `${tickX(place)}, session ${known[place].session.slice(0, 8)}`, tickX, sayY: (value) => `${Math.round(100 * value)}%`,
-  }, "", [`All together: ${sums.map(([name, value]) => `${name} ${share(value)}`).join(", ")}. The latest session is `,
+  }, "", [`Read from the cache: ${sums.map(([name, value]) => `${share(value)} ${name}`).join(", ")}. The latest session is `,
     link(page.to("history", latest.session), latest.session.slice(0, 8)), "."]);
 }
 
@@ -163,7 +163,7 @@ function fault(one) {
 }
 
 function sessions({ states, left_alone: left }, page) {
-  const told = Object.entries(STATES).filter(([state]) => states[state]).map(([state, words]) => [words, number(states[state])]);
+  const told = Object.entries(STATES).filter(([state]) => states[state]).map(([state, words]) => [words, counted(states[state], "session")]);
   const columns = [
     { title: "Session", cell: (one) => (one.archived ? link(page.to("history", one.session), one.session.slice(0, 8)) : one.session.slice(0, 8)) },
     { title: "State", cell: (one) => tag(one.state, one.state === "bypassed" ? "warn" : "") },

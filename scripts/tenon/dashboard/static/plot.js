@@ -19,7 +19,8 @@ export function plot(given) {
   const { title, series, limit, unit = "Day" } = given;
   const frame = el("div", { class: "frame", tabindex: "0", role: "group", "aria-label": `${title}: the arrow keys go through the values` });
   const readout = el("p", { class: "readout", role: "status" });
-  const across = limit ? el("li", {}, el("span", { class: "dash", "aria-hidden": "true" }), `${limit.name} ${given.sayY(limit.value)}`) : null;
+  const beyond = limit && limit.value > highest(given);
+  const across = limit ? el("li", {}, beyond ? null : el("span", { class: "dash", "aria-hidden": "true" }), `${limit.name} ${given.sayY(limit.value)}${beyond ? ", far above what is drawn" : ""}`) : null;
   const legend = el("ul", { class: "legend" }, series.map((one) => el("li", {}, dot(one.style), one.name)), across);
   let drawn = null;
   let at = -1;
@@ -65,9 +66,7 @@ function values({ title, xs, series, sayX, sayY }, unit) {
 
 function draw(given, width) {
   const { xs, series, sayY, tickX, limit, kind = "bars" } = given;
-  const each = series.flatMap((one) => one.values.map((value) => value || 0));
-  const tops = kind === "bars" ? xs.map((_, place) => series.reduce((sum, one) => sum + (one.values[place] || 0), 0)) : each;
-  const ticks = steps(Math.max(given.most || 0, ...tops, 0));
+  const ticks = marked(given);
   const most = ticks[ticks.length - 1];
   const left = 8 + LETTER * Math.max(...ticks.map((value) => sayY(value).length));
   const pitch = (width - left - RIGHT) / Math.max(1, xs.length);
@@ -122,6 +121,18 @@ function line(one, x, y) {
 
 function dots(one, x, y, radius) {
   return points(one, x, y).map(([cx, cy]) => svg("circle", { class: one.style, cx, cy, r: radius }));
+}
+
+/** Where the axis of a figure is marked. */
+function marked({ xs, series, kind = "bars", most = 0 }) {
+  const each = series.flatMap((one) => one.values.map((value) => value || 0));
+  const tops = kind === "bars" ? xs.map((_, place) => series.reduce((sum, one) => sum + (one.values[place] || 0), 0)) : each;
+  return steps(Math.max(most, ...tops, 0));
+}
+
+function highest(given) {
+  const ticks = marked(given);
+  return ticks[ticks.length - 1];
 }
 
 /** Where an axis is marked: 0 and round steps up to past the most. */
