@@ -290,6 +290,11 @@ def test_a_rescued_store_does_not_fail_for_what_was_lost(tenon: Tenon, monkeypat
     assert checked(tenon, "--deep")["archive"]["state"] in ("ok", "warn"), checked(tenon, "--deep")["archive"]
 
 
+def test_free_space_is_told_in_gigabytes_where_it_is_so_much() -> None:
+    """Not in thousands of megabytes."""
+    assert ["10.0 GB free"] == [check.said for check in doctor.report(WELL) if check.name == "disk"]
+
+
 def test_auto_memory_is_mentioned_and_left_alone() -> None:
     """It is no fault."""
     checks = doctor.report(replace(WELL, claude=replace(WELL.claude, auto_memory=True)))
@@ -656,6 +661,13 @@ def test_the_share_of_the_cache_is_said_only_where_it_is_known(window: object, s
 
 
 STATUS = "import sys; sys.path[:0] = [{root!r}, {scripts!r}]\nfrom tenon.cli import statusline, out\nimport argparse\nsys.exit(statusline.run(argparse.Namespace(agent=''), out.make()))"
+
+
+@pytest.mark.parametrize("status", [{"session_id": "\ud800"}, {"session_id": "s7", "cwd": "/no\ud800where\0"}])
+def test_the_status_line_takes_what_no_store_can_hold(tenon: Tenon, status: dict[str, str]) -> None:
+    """Half a letter in a name, or a NUL."""
+    tenon.ok("write", "--agent-wide", "we deploy on Fridays")
+    assert "tenon 1 memory\n" == tenon.ok("statusline", given=json.dumps(status)).out
 
 
 @pytest.mark.parametrize("given", [b"", b"{}", b'{"workspace": {"current_dir": 3}, "cwd": "/nowhere"}', b"[1]", b"\xff\xfe{", b'{"cwd": '])

@@ -71,6 +71,15 @@ def test_a_correction_keeps_what_was_said_and_is_the_user_s(store: Store) -> Non
     assert ["revise"] == [what for (what,) in store.rows(DEEDS, (ref,)) if what == "revise"]
 
 
+def test_what_no_store_can_hold_is_cleaned_away(visitor: Visitor, store: Store) -> None:
+    """Half a letter in a text or a reason; a text that is nothing else is none."""
+    ref = written(store, "Deploys go out on Fridays")
+    assert 200 == visitor.change("default", {"action": "correct", "ref": ref, "text": "on \ud800Mondays\0", "reason": "\udfff"})[0]
+    assert "on ?Mondays" == memories.get(store, ref).text
+    assert 400 == visitor.change("default", {"action": "correct", "ref": ref, "text": "\0"})[0]
+    assert 200 == visitor.change("default", {"action": "forget", "refs": [ref], "reason": "\ud800"})[0]
+
+
 def test_a_statement_of_identity_is_corrected_as_one(store: Store) -> None:
     """Within its limits, as `tenon identity correct` does."""
     memory, _ = identity.add(store, "I ask first", NOW)

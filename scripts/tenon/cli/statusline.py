@@ -9,6 +9,7 @@ import time
 from tenon.base import faults, paths
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse, sqlite
+from tenon.base.text import clean
 from tenon.cli import context
 from tenon.store import browse_journal, conversations, db, exchanges, figures, places, pressure, usage
 
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
     _within(ALL_S)
     try:
         status = _given()
-        out.line(line(_folder(status), context.agent(options), time.time(), str(status.get("session_id") or ""), _cached(status)))
+        out.line(line(_folder(status), context.agent(options), time.time(), clean(str(status.get("session_id") or "")), _cached(status)))
     except (TenonError, OSError, sqlite.Error):
         out.line("tenon: see `tenon doctor`")
     return 0
@@ -109,7 +110,7 @@ def _folder(status: dict[str, Any]) -> str:
     for where in (workspace if isinstance(workspace, dict) else {}, status):
         for name in ("project_dir", "current_dir", "cwd"):
             if isinstance(where.get(name), str) and where[name]:
-                return str(where[name])
+                return clean(str(where[name]))
     return os.getcwd()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 
+from tenon.base.text import clean
 from tenon.dashboard.place import Wrong
 from tenon.digest import forgetting, undoing
 from tenon.store import backup, edges, forget, identity, memories
@@ -118,9 +119,10 @@ def _ref(value: object) -> str:
 
 def _text(given: Given, name: str, *, empty: bool = False) -> str:
     value = given.get(name, "")
-    if not isinstance(value, str) or not (empty or value.strip()):
+    found = clean(value).strip() if isinstance(value, str) else None
+    if found is None or not (empty or found):
         raise Wrong(f"'{name}' is a text{'' if empty else ', and not an empty one'}.")
-    return value.strip()
+    return found
 
 
 def _number(given: Given, name: str) -> int:
