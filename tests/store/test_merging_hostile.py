@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tenon.store import archive, episodes, merged_memories, merging
+from tenon.store import archive, episodes, exporting, merged_memories, merged_turns, merging
 from tenon.store.db import Store
+from tenon.store.exporting import Choice
 from tests.store import lived
 from tests.store.chain import checked
 
@@ -116,3 +117,105 @@ def test_a_session_that_was_taken_back_has_no_turns(target: Store, tmp_path: Pat
         (name, json.loads(content)[0]["text"]) for name, content in target.rows("SELECT s.name, t.content FROM turn t JOIN session s ON s.id = t.session")
     ]
     assert [] == checked(target)[1]
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        memory("maaaaaaab2", "x", created=10**400), memory("maaaaaaab2", "x", created=-(10**400)), turn("a", dealt={"how": "written", "at": 10**400}),
+        turn("a", lines=[""]), turn("a", lines=[5]), {"record": "identity", "frozen": "9" * 400}, {"record": "identity", "frozen": "٣"},
+    ],
+    ids=lambda record: str(record.get("frozen", record.get("text", record.get("lines", record["record"]))))[:9],
+)  # fmt: skip
+def test_one_wrong_field_is_one_broken_line(target: Store, tmp_path: Path, spoilt: dict[str, Any]) -> None:
+    """Named by its number; what stands before and after it is used."""
+    report = lived.brought(target, told(SESSION, turn("before"), spoilt, turn("after"), memory("maaaaaaab3", "y")), tmp_path)
+
+    assert [4] == broken(report)
+    assert (2, 1) == (report.count("turn", "new"), report.count("memory", "new"))
+
+
+def test_half_a_character_in_the_id_of_a_line_harms_nobody(target: Store, tmp_path: Path) -> None:
+    """It is read as what it can be."""
+    assert ([], 1) == ((report := lived.brought(target, told(SESSION, turn("hello", lines=["\ud800"])), tmp_path)).broken, report.count("turn", "new"))
+
+
+def test_what_nobody_has_foreseen_spoils_one_turn_of_a_batch(target: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what follows that one; the others are archived."""
+    note = merged_turns.Turns._note
+
+    def fail(self: Any, number: int, record: Any) -> None:
+        if record.get("gist") == "wrong":
+            raise OverflowError("too large")
+        note(self, number, record)
+
+    monkeypatch.setattr(merged_turns.Turns, "_note", fail)
+    one, two = turn("one", lines=["u1"]), turn("two", gist="wrong", lines=["u2"])
+
+    report = lived.brought(target, told(SESSION, one, two, turn("three", two["hash"]), turn("four", one["hash"])), tmp_path)
+
+    assert [4, 5] == broken(report)
+    assert ((2, 2), ["one", "four"]) == ((report.count("turn", "new"), report.count("turn", "refused")), said(target))
+    assert [] == checked(target)[1]
+
+
+def said(store: Store) -> list[str]:
+    """The texts of the archive."""
+    return [json.loads(content)[0]["text"] for (content,) in store.rows("SELECT content FROM turn ORDER BY id")]
+
+
+def resumed(store: Store) -> None:
+    """A session, and another one that went on with it much later."""
+    repository = int(store.execute("INSERT INTO repository (key, seen) VALUES (?, 1.0)", (HOME,)).lastrowid or 0)
+    for name, uuid, parent, at in (("s1", "u1", "", 10.0), ("s2", "u2", "u1", 1000.0), ("s2", "u3", "u2", 1001.0)):
+        session = archive.session(store, name, repository=repository, folder="/x", at=at)
+        content: list[object] = [{"type": "text", "text": f"said {uuid}"}]
+        archive.append(store, session, repository, [archive.Row(uuid=uuid, parent=parent, role="user", kind="prompt", source="user", at=at, content=content)])
+
+
+def test_a_session_that_was_resumed_comes_without_what_it_follows(target: Store, tmp_path: Path) -> None:
+    """Its first turn begins anew; where the whole comes later, or came before, nothing is there twice and every turn is proved."""
+    with lived.fresh(tmp_path, "own") as own:
+        resumed(own)
+        whole, part = (b"".join(map(exporting.line, exporting.records(own, Choice(None, since, turns=True)))) for since in (0.0, 500.0))
+    report = lived.brought(target, part, tmp_path)
+    assert ([], 2, ["said u2", "said u3"]) == (report.broken, report.count("turn", "new"), said(target))
+    for data, new in ((part, 0), (whole, 1), (whole, 0), (part, 0)):
+        report = lived.brought(target, data, tmp_path)
+        assert ([], new, []) == (report.broken, report.count("turn", "new"), checked(target)[1])
+    assert ["said u1", "said u2", "said u3"] == sorted(said(target))
+    with lived.fresh(tmp_path, "other way") as other:
+        assert [3, 0] == [lived.brought(other, data, tmp_path).count("turn", "new") for data in (whole, part)]
+        assert whole == lived.exported(other)
+
+
+def test_a_turn_that_is_cut_off_proves_what_it_says(target: Store, tmp_path: Path) -> None:
+    """Over the parent that it names; and one that does not say that it is cut waits for its parent in vain."""
+    nowhere = "ab" * 32
+    wrong = {**turn("one", nowhere, cut=True), "content": [{"type": "text", "text": "another"}]}
+
+    report = lived.brought(target, told(SESSION, wrong, turn("two", nowhere), turn("three", nowhere, cut=True)), tmp_path)
+
+    assert ([3, 4], ["three"]) == (sorted(broken(report)), said(target))
+
+
+def test_turns_without_a_parent_are_tried_again_twice_and_not_at_every_line(target: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once the sessions are over, and at the end."""
+    tries: list[int] = []
+    retry = merging._Merging._retry
+    monkeypatch.setattr(merging._Merging, "_retry", lambda self: (tries.append(len(self._later)), retry(self))[1])
+    alone = [turn(f"said {at}", "ab" * 32) for at in range(5)]
+
+    report = lived.brought(target, told(SESSION, *alone, *(memory(f"maaaaaaa{a}{b}", f"fact {a}{b}") for a in "abcd" for b in "abcd")), tmp_path)
+
+    assert ([5, 5], 5, 16) == (tries, report.bad, report.count("memory", "new"))
+
+
+def test_a_line_that_is_longer_than_any_record_is_one_broken_line(target: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not parsed at all, and the numbers of the others are theirs."""
+    monkeypatch.setattr(merging, "LONGEST", 4000)
+    long = memory("maaaaaaab2", "x", labels=[[]] * 5000)
+
+    report = lived.brought(target, told(long, memory("maaaaaaab3", "y"), {"record": "nothing"}), tmp_path)
+
+    assert ([(2, "is longer than any record")], 4, 1, False) == (report.broken[:1], report.broken[1][0], report.count("memory", "new"), report.cut_off)

@@ -15,7 +15,7 @@ from tenon.store import archive, identity, notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Any, Optional
 
     from tenon.store.db import Store
@@ -59,7 +59,7 @@ TURN = (
 )
 BY_TURN = ("DROP TABLE IF EXISTS temp.by_turn", "CREATE TEMP TABLE by_turn AS SELECT turn, uuid FROM line", "CREATE INDEX temp.by_turn_turn ON by_turn (turn)")
 LINES = "SELECT uuid FROM temp.by_turn WHERE turn = ? ORDER BY uuid"
-HASH = "SELECT hash FROM turn WHERE id = ?"
+ABOVE = "SELECT hash, session FROM turn WHERE id = ?"
 SALT = "SELECT value FROM meta WHERE name = 'salt'"
 TOMBSTONES = "SELECT hash, words, reason, at FROM tombstone ORDER BY hash"
 COUNT = "SELECT (SELECT count(*) FROM memory) + (SELECT count(*) FROM edge) + (SELECT count(*) FROM association) + (SELECT count(*) FROM session) + (SELECT count(*) FROM tombstone)"
@@ -135,7 +135,9 @@ def _sessions(store: Store, choice: Choice, keys: dict[int, str], changed: dict[
         for statement in BY_TURN:
             store.execute(statement)
     sql = SESSIONS.format(scope=choice.within("s.repository", everywhere=False), all=int(choice.turns))
-    for number, name, repository, folder, branch, client, started, last, text, at, writer, reached in store.rows(sql, (choice.since,)):
+    found = store.rows(sql, (choice.since,))
+    within = {int(row[0]) for row in found}
+    for number, name, repository, folder, branch, client, started, last, text, at, writer, reached in found:
         told = {"text": redact(text), "at": at, "writer": writer} if text is not None else None
         yield {
             "record": "session", "name": name, "repository": keys.get(repository, ""), "folder": redact(folder), **_bare({"branch": redact(branch)}),
@@ -144,25 +146,26 @@ def _sessions(store: Store, choice: Choice, keys: dict[int, str], changed: dict[
         if choice.turns:
             places_ = [(int(a), b, float(c), bytes(d)) for a, b, c, d in store.each(PLACES, (number,))]
             for place in _ordered(places_):
-                record = _turn(store, place, str(name), keys, changed)
+                record = _turn(store, place, str(name), keys, changed, within)
                 yield {**record, "spotted": True} if place[0] == reached else record
 
 
-def _turn(store: Store, place: Place, name: str, keys: dict[int, str], changed: dict[int, bytes]) -> Record:
-    """The turn as it goes out; in `changed` it is noted when its hash is another one there."""
+def _turn(store: Store, place: Place, name: str, keys: dict[int, str], changed: dict[int, bytes], within: Collection[int]) -> Record:
+    """The turn as it goes out; in `changed` it is noted when its hash is another one there. `within` are the sessions that go along."""
     number, parent, at, own = place
     repository, thread, message, role, kind, source, stored, forgotten, how, dealt, gist, chars = store.one(TURN, (number,)) or ()
     content = _content(stored)
     if content is None:
         content, forgotten = "[]", forgotten or at  # what cannot be read any more keeps its place, as a forgotten one does
-    above = None if parent is None else changed.get(parent) or bytes(store.value(HASH, (parent,)))
+    hashed, session = (store.one(ABOVE, (parent,)) if parent is not None else None) or (None, None)
+    above = changed.get(parent or 0) or (bytes(hashed) if hashed else None)
     if forgotten is None and (content != stored or parent in changed):
         fresh = archive.chain_hash(above, name, thread, role, content)
         if fresh != own:
             changed[number] = own = fresh
     lines = [str(row[0]) for row in store.rows(LINES, (number,))]
     return {
-        "record": "turn", "session": name, "hash": own.hex(), **_bare({"parent": above.hex() if above else None}),
+        "record": "turn", "session": name, "hash": own.hex(), **_bare({"parent": above.hex() if above else None, "cut": True if above and session not in within else None}),
         "repository": keys.get(repository, ""), **_bare({"thread": thread, "message": message}), "role": role, "kind": kind, "source": source, "at": at,
         "content": json.loads(content),
         **_bare({"forgotten": forgotten, "lines": lines, "dealt": {"how": how, "at": dealt} if how else None, "gist": redact(gist or ""), "read": chars}),

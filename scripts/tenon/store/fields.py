@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
+from tenon.base.lean import sqlite
 from tenon.base.text import clean
 
 TYPE_CHECKING = False
@@ -14,6 +13,10 @@ if TYPE_CHECKING:
     Record = Mapping[str, Any]
 
 
+# What a record from elsewhere may raise on its way into the store: it is the record that is wrong, not the store.
+WRONG = (
+    ValueError, KeyError, TypeError, OverflowError, RecursionError, sqlite.IntegrityError, sqlite.DataError, sqlite.InterfaceError, sqlite.ProgrammingError,
+)  # fmt: skip
 LATEST = 250_000_000_000.0  # no calendar knows a later time
 
 
@@ -49,7 +52,7 @@ def maybe(record: Record, name: str) -> float | None:
     found = record.get(name)
     if found is None:
         return None
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not isfinite(found) or not 0 <= found <= LATEST:
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found <= LATEST:
         raise ValueError(f"{name} is no number")
     return float(found)
 

@@ -15,10 +15,11 @@ from tenon.store.cached import Cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from tenon.store.db import Store
+    from tenon.store.merging import Report
 
 AT_ONCE = 200  # turns that are archived together
 ROLES = ("user", "assistant", "system")
@@ -35,27 +36,29 @@ STANDS = "SELECT hash, forgotten, at FROM turn WHERE id = ?"
 DEALT = "INSERT INTO consolidated (turn, how, at) VALUES (?, ?, ?) ON CONFLICT (turn) DO UPDATE SET how = max(how, excluded.how), at = min(at, excluded.at)"
 GIST = "INSERT OR IGNORE INTO gist (turn, text, digest) VALUES (?, ?, 0)"
 READ = "INSERT INTO reading (turn, chars) VALUES (?, ?) ON CONFLICT (turn) DO UPDATE SET chars = max(chars, excluded.chars)"
+BY_LINE = "SELECT t.id FROM line l JOIN turn t ON t.id = l.turn WHERE l.uuid = ? AND t.role = ? AND t.content = ?"
 NEWEST = "SELECT coalesce(max(id), 0) FROM turn"
 
 
 class _Waiting:
     """A turn that is to be archived with its batch."""
 
-    __slots__ = ("row", "own", "record")
+    __slots__ = ("number", "row", "own", "record")
 
-    def __init__(self, row: archive.Row, own: bytes, record: Mapping[str, Any]) -> None:
+    def __init__(self, number: int, row: archive.Row, own: bytes, record: Mapping[str, Any]) -> None:
+        self.number = number  # of its line
         self.row = row
         self.own = own
         self.record = record
 
 
 class Turns:
-    """The sessions and turns of an export. `told` is called with what became of each: new, known, forgotten, refused or excluded."""
+    """The sessions and turns of an export. The report is told what became of each: new, known, forgotten, refused or excluded."""
 
-    def __init__(self, store: Store, repository: Callable[[str], int], told: Callable[[str, str], None], is_excluded: Callable[[str], bool]) -> None:
+    def __init__(self, store: Store, repository: Callable[[str], int], report: Report, is_excluded: Callable[[str], bool]) -> None:
         self.store = store
         self.repository = repository
-        self.told = told
+        self.report = report
         self.is_excluded = is_excluded
         self.gone: forgotten.Forgotten | None = None
         self._numbers: Cached[str, int | None] = Cached()  # of the sessions; None for one that is kept out here
@@ -101,7 +104,7 @@ class Turns:
             outcome = "changed"
         return outcome
 
-    def add(self, record: Mapping[str, Any]) -> bool:
+    def add(self, record: Mapping[str, Any], line: int) -> bool:
         """Whether the turn could be looked at: not yet when what it follows is not here. Raises ValueError for one that is none, or does not fit."""
         name = fields.text(record, "session", empty=False)
         own, content = (
@@ -123,7 +126,8 @@ class Turns:
         if session is None:
             self.told("turn", "excluded")
             return True
-        if self._after(parent) is None:
+        is_cut = record.get("cut") is True  # the export has not what it follows, so it begins anew where that is not here
+        if self._after(parent) is None and not is_cut:
             return False
         place = session, self.repository(fields.text(record, "repository", empty=False))
         row = archive.Row(
@@ -135,31 +139,69 @@ class Turns:
         if place != self._place or len(self._batch) >= AT_ONCE or blank is not None:
             self.flush()
         self._place = place
-        row.after = self._after(parent)
+        row.after = self._after(parent) or 0
         known = self._number(own)
+        if known is None and blank is None and own not in self._batch:
+            known = self._same(record, role, content)
+            if known is not None:
+                self._moved[own] = known
         if known is not None or own in self._batch:
             if known is not None:
-                self._note(known, record)
+                with self.store.savepoint():
+                    self._note(known, record)
             self.told("turn", "known")
         elif blank is not None:
-            self._add_blank(row, own, blank, record)
+            with self.store.savepoint():
+                self._add_blank(row, own, blank, record)
+            self.told("turn", "new")
         else:
-            self._batch[own] = _Waiting(row, own, record)
+            self._batch[own] = _Waiting(line, row, own, record)
         return True
 
     def flush(self) -> None:
         """Archives the batch."""
         batch, self._batch = list(self._batch.values()), {}
+        try:
+            self._write(batch)
+        except fields.WRONG:
+            # One of them is not as it must be, in a way that nobody has foreseen: each by itself, and that one alone is refused.
+            for waiting in batch:
+                waiting.row.turn = 0
+            for waiting in batch:
+                self._write_alone(waiting)
+
+    def told(self, thing: str, outcome: str) -> None:
+        """Counts one in."""
+        self.report.tell(thing, outcome)
+
+    def _write(self, batch: Sequence[_Waiting]) -> None:
         if not batch:
             return
         before = self.store.value(NEWEST)
-        archive.append(self.store, *self._place, [waiting.row for waiting in batch])
-        for waiting in batch:
-            own, blank, _ = self.store.one(STANDS, (waiting.row.turn,)) or (b"", None, 0.0)
-            if bytes(own) != waiting.own:
-                self._moved[waiting.own] = waiting.row.turn
-            self._note(waiting.row.turn, waiting.record)
-            self.told("turn", "known" if waiting.row.turn <= before else "new" if blank is None else "forgotten")
+        moved: dict[bytes, int] = {}
+        outcomes: list[str] = []
+        with self.store.savepoint():
+            archive.append(self.store, *self._place, [waiting.row for waiting in batch])
+            for waiting in batch:
+                own, blank, _ = self.store.one(STANDS, (waiting.row.turn,)) or (b"", None, 0.0)
+                if bytes(own) != waiting.own:
+                    moved[waiting.own] = waiting.row.turn
+                self._note(waiting.row.turn, waiting.record)
+                outcomes.append("known" if waiting.row.turn <= before else "new" if blank is None else "forgotten")
+        self._moved.update(moved)
+        for outcome in outcomes:
+            self.told("turn", outcome)
+
+    def _write_alone(self, waiting: _Waiting) -> None:
+        try:
+            after = waiting.row.after
+            if isinstance(after, archive.Row) and not after.turn:
+                raise ValueError("the turn before it was refused")
+            self._write([waiting])
+        except fields.WRONG as error:
+            waiting.row.turn = 0
+            self.told("turn", "refused")
+            self.report.spoil(waiting.number, f"turn: {error}")
 
     def here(self, own: bytes) -> tuple[int, bool] | None:
         """The number of the turn that has that hash in the export, and whether it is forgotten here; None when it is not here."""
@@ -170,6 +212,11 @@ class Turns:
     def _number(self, own: bytes) -> int | None:
         row = self.store.one(BY_HASH, (own,))
         return int(row[0]) if row else self._moved.get(own)
+
+    def _same(self, record: Mapping[str, Any], role: str, content: str) -> int | None:
+        """The turn here that stands for one of its lines and says the same: it follows another one here, or nothing, as its session was cut."""
+        found = (self.store.value(BY_LINE, (uuid, role, content)) for uuid in _lines(record))
+        return next((int(number) for number in found if number is not None), None)
 
     def _after(self, parent: bytes | None) -> archive.Row | int | None:
         """What a turn follows, as `archive.Row` has it; None when that is not here."""
@@ -183,11 +230,10 @@ class Turns:
         session, repository = self._place
         values = (own, after, session, repository, row.thread, row.message, row.role, row.kind, row.source, row.at, 0, "[]", blank)
         self._note(int(self.store.execute(archive.ADD_TURN, values).lastrowid or 0), record)
-        self.told("turn", "new")
 
     def _note(self, turn: int, record: Mapping[str, Any]) -> None:
         """What is noted of a turn besides what it says."""
-        for uuid in fields.listed(record, "lines"):
+        for uuid in _lines(record):
             self.store.execute(archive.ADD_LINE, (uuid, turn))
         dealt, gist, read = fields.inner(record, "dealt"), redact(fields.text(record, "gist")), fields.whole(record, "read")
         own, blank, at = self.store.one(STANDS, (turn,)) or (b"", None, 0.0)
@@ -221,11 +267,15 @@ class Turns:
 
 def _checked(record: Mapping[str, Any]) -> None:
     """Raises ValueError when what is noted beside a turn is not as it must be."""
-    if not all(isinstance(uuid, str) and uuid for uuid in fields.listed(record, "lines")):
-        raise ValueError("lines holds something that is no text")
+    _lines(record)
     dealt = fields.inner(record, "dealt")
     if dealt is not None:
         fields.chosen(dealt, "how", ("written", "skipped"))
         fields.number(dealt, "at")
     fields.text(record, "gist")
     fields.whole(record, "read")
+
+
+def _lines(record: Mapping[str, Any]) -> list[str]:
+    """The ids of the transcript's lines that the turn stands for. Raises ValueError when one of them is none."""
+    return [fields.text({"lines": uuid}, "lines", empty=False) for uuid in fields.listed(record, "lines")]

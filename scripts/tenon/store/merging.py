@@ -10,7 +10,7 @@ import json
 import os
 
 from tenon.base.errors import TenonError
-from tenon.base.lean import parse, sqlite
+from tenon.base.lean import parse
 from tenon.base.redact import redact
 from tenon.store import exporting, fields, forgotten, identity, joined, notes
 from tenon.store.cached import Cached
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from tenon.store.db import Store
 
 PART = 500  # lines that are written together
-LONGEST = 1 << 28  # bytes of a line
+PART_BYTES = 16 << 20  # of them
+LONGEST = 8 << 20  # bytes of a line: twice those of the longest line of a transcript that is kept
+TOO_LONG = b"\0"  # stands for a longer one
 NAMED = 20  # broken lines that are told by their numbers
 ROUNDS = 20  # how often what was not here yet is tried again
 
@@ -110,11 +112,13 @@ def merge(
     merging = _Merging(store, path, is_excluded)
     report = merging.report
     part: list[tuple[int, int, bytes]] = []
+    held = 0
     for number, offset, line in _lines(path):
         part.append((number, offset, line))
-        if len(part) >= PART:
+        held += len(line)
+        if len(part) >= PART or held >= PART_BYTES:
             merging.take(part)
-            part = []
+            part, held = [], 0
             if progress is not None:
                 progress(offset + len(line), number)
     merging.take(part)
@@ -129,7 +133,7 @@ class _Merging:
         self.store = store
         self.path = path
         self.report = Report()
-        self.turns = Turns(store, self.repository, self.report.tell, is_excluded)
+        self.turns = Turns(store, self.repository, self.report, is_excluded)
         self.memories = Memories(store, self.repository, self.turns.here)
         # As it is before: whoever wrote the export has let go already of what its own tombstones say.
         self.gone = self.turns.gone = self.memories.gone = forgotten.known(store)
@@ -137,6 +141,7 @@ class _Merging:
         self._keys: Cached[str, int] = Cached()
         self._aliases: list[tuple[str, str]] = []
         self._later: list[tuple[int, int]] = []  # turns whose parent was not here: line and offset
+        self._tried = False  # whether they were tried again, once the sessions were over
         self._end: int | None = None
 
     def take(self, part: list[tuple[int, int, bytes]]) -> None:
@@ -175,22 +180,23 @@ class _Merging:
     def _take(self, number: int, offset: int, line: bytes) -> None:
         record = _object(line)
         if record is None:
-            self.report.spoil(number, "is no JSON object")
+            self.report.spoil(number, "is longer than any record" if line is TOO_LONG else "is no JSON object")
             return
         kind = str(record.get("record"))
         if kind != "turn":
             self.turns.flush()
-        if kind not in ("session", "turn") and self._later:
+        if kind in ("memory", "end") and self._later and not self._tried:
+            self._tried = True
             self._retry()
         try:
             if kind == "turn":
-                if not self.turns.add(record):
+                if not self.turns.add(record, number):
                     self._later.append((number, offset))
             elif kind == "end":
                 self._end = fields.whole(record, "lines")
             else:
                 self.report.tell(kind, self._added(kind, record))
-        except (ValueError, KeyError, TypeError, RecursionError, sqlite.IntegrityError) as error:
+        except fields.WRONG as error:
             if kind == "turn":
                 self.report.tell("turn", "refused")
             self.report.spoil(number, f"{kind}: {error}")
@@ -227,7 +233,7 @@ class _Merging:
             with open(self.path, "rb") as file, self.store.transaction():
                 for number, offset in waiting:
                     file.seek(offset)
-                    self._take_again(number, offset, file.readline(LONGEST))
+                    self._take_again(number, offset, file.readline(LONGEST + 1))
                 self.turns.flush()
             if not self._later or len(self._later) == len(waiting):
                 return
@@ -235,9 +241,9 @@ class _Merging:
     def _take_again(self, number: int, offset: int, line: bytes) -> None:
         record = _object(line)
         try:
-            if record is not None and not self.turns.add(record):
+            if record is not None and not self.turns.add(record, number):
                 self._later.append((number, offset))
-        except (ValueError, RecursionError) as error:
+        except fields.WRONG as error:
             self.report.tell("turn", "refused")
             self.report.spoil(number, f"turn: {error}")
 
@@ -305,7 +311,7 @@ class _Merging:
 
     def _identity(self, record: Mapping[str, Any]) -> str:
         frozen = fields.text(record, "frozen", empty=False)
-        if not frozen.isdecimal():
+        if not (frozen.isascii() and frozen.isdecimal() and int(frozen[:13]) <= fields.LATEST):
             raise ValueError("frozen is no time")
         own = notes.value(self.store, identity.FROZEN)
         if own and int(own) <= int(frozen):
@@ -315,13 +321,18 @@ class _Merging:
 
 
 def _lines(path: str) -> Iterator[tuple[int, int, bytes]]:
-    """The lines of the file by number, each with the byte at which it begins; what is too long is told as a line that is no JSON."""
+    """The lines of the file by number, each with the byte at which it begins; in the place of what is too long stands TOO_LONG."""
     offset = number = 0
     with open(path, "rb") as file:
-        while line := file.readline(LONGEST):
+        while line := file.readline(LONGEST + 1):
             number += 1
-            yield number, offset, line
-            offset += len(line)
+            first, offset = offset, offset + len(line)
+            if len(line) > LONGEST:
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(LONGEST)
+                    offset += len(line)
+                line = TOO_LONG
+            yield number, first, line
 
 
 def _ids(path: str) -> set[str]:
