@@ -29,6 +29,7 @@ WRITE_BUSY_S = 10.0
 NO_FOLDER = "no-folder"  # below Tenon's home, and never there: where the files of a repository are that is known by its key alone
 FOLDERLESS = "what a procedure says depends on files, and no folder of this repository is known here; name the repository by its folder"
 EXCLUDED = "this folder is excluded (archive.exclude); memory is off here"
+NOTHING = "nothing is remembered yet for the agent that is named; its memory begins with the first thing that is written for it"
 NOWHERE = -1  # the repository of a folder that nothing was kept for yet, and of a client that names none
 
 
@@ -53,8 +54,10 @@ def settled(name: str, arguments: dict[str, Any], scope: Scope) -> None:
     raise TenonError(UNNAMED)
 
 
-def opened(path: str, *, reads: bool) -> Store:
-    """The open store; for a tool that only `reads`, also one that cannot be written."""
+def opened(path: str, *, reads: bool, own: bool = True) -> Store:
+    """The open store; for a tool that only `reads`, also one that cannot be written. Reading begins the memory of one's `own` agent only."""
+    if reads and not own and not db.exists(path):
+        raise TenonError(NOTHING)
     try:
         return db.open_store(path, busy_s=READ_BUSY_S if reads else WRITE_BUSY_S)
     except TenonError:

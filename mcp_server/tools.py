@@ -50,7 +50,7 @@ def _called(name: str, arguments: dict[str, Any], scope: Scope) -> dict[str, Any
     settled(name, arguments, scope)
     path = paths.store_path(paths.agent_name(scope.agent or chosen.text("agent")))
     try:
-        with opened(path, reads=reads(name, arguments)) as store:
+        with opened(path, reads=reads(name, arguments), own=not scope.agent) as store:
             return TOOLS[name](Place(store, chosen, scope), arguments)
     except sqlite.Error as error:
         raise TenonError(db.explain(path, error)) from error

@@ -331,9 +331,10 @@ def test_each_agent_has_its_own_memory(door: Door, tmp_path: Path) -> None:
     data(call(door, session, "memory_write", fact("the zebra belongs to work"), "/agent/work/mcp", **place))
     found = [
         len(data(call(door, session, "memory_recall", {"cue": "zebra"}, target, **place, **more))["hits"])
-        for target, more in (("/agent/work/mcp", {}), ("/mcp", {"X_Tenon_Agent": "work"}), ("/mcp", {}), ("/mcp", {"X_Tenon_Agent": "other"}))
+        for target, more in (("/agent/work/mcp", {}), ("/mcp", {"X_Tenon_Agent": "work"}), ("/mcp", {}))
     ]
-    assert [1, 1, 0, 0] == found
+    assert [1, 1, 0] == found
+    assert "nothing is remembered yet" in refusal(call(door, session, "memory_recall", {"cue": "zebra"}, X_Tenon_Agent="other", **place))
 
 
 def answering(door: Door, session: str, roots: list[dict[str, str]], body: Any, target: str = "/mcp") -> list[Any]:
@@ -437,6 +438,21 @@ def test_clients_of_different_repositories_never_mix(door: Door, tmp_path: Path)
     assert [] == wrong
     with db.open_store(paths.store_path("default")) as store:
         assert (120, 6) == (store.value("SELECT count(*) FROM memory"), store.value("SELECT count(DISTINCT repository) FROM memory"))
+
+
+def test_reading_begins_no_memory_for_an_agent_that_is_only_named(door: Door) -> None:
+    """By header or by address; writing does."""
+    session = hello(door)
+    for target, headers in (("/mcp", {"X_Tenon_Agent": "newone"}), ("/agent/newone/mcp", {})):
+        for tool, arguments in (("memory_recall", {"cue": "zebra"}), ("memory_archive", {"action": "search", "cue": "zebra"})):
+            told = refusal(call(door, session, tool, arguments, target, **headers))
+            assert told.startswith("nothing is remembered yet for the agent that is named")
+    assert [] == paths.agents()
+    data(call(door, session, "memory_write", {**fact("the zebra"), "scope": "agent"}, "/agent/newone/mcp"))
+    assert 1 == len(data(call(door, session, "memory_recall", {"cue": "zebra"}, "/agent/newone/mcp"))["hits"])
+    assert ["newone"] == paths.agents()
+    data(call(door, session, "memory_recall", {"cue": "zebra"}))
+    assert ["default", "newone"] == sorted(paths.agents())
 
 
 def test_the_log_has_a_line_for_each_request_and_no_secret() -> None:
