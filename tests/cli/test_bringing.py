@@ -190,3 +190,41 @@ def test_a_long_entry_is_kept_in_pieces(tmp_path: Path) -> None:
 
     assert max(map(len, found)) <= memory_md.LONGEST + 10
     assert 2700 == sum(text.count("word") for text in found)
+
+
+def test_a_table_without_rowid_is_read_as_any_other(tenon: Tenon, tmp_path: Path) -> None:
+    """By its first column."""
+    script = "CREATE TABLE observations (id INTEGER PRIMARY KEY, project TEXT, text TEXT) WITHOUT ROWID;"
+    path = database(tmp_path, script + "INSERT INTO observations VALUES (2, 'widgets', 'the second one'), (1, 'widgets', 'the first one');")
+
+    assert 2 == tenon.ok("import", str(path), "--json").records[0]["memories"]
+    assert ["the first one", "the second one"] == [str(row[0]) for row in rows(tenon, "SELECT text FROM memory ORDER BY id")]
+
+
+def test_a_damaged_database_of_another_program_is_named_as_such(tenon: Tenon, tmp_path: Path) -> None:
+    """By its own path, and not as the store being damaged."""
+    filling = "".join(
+        f"INSERT INTO observations VALUES ({at}, 'm1', 'widgets', '{'x' * 900} {at}', 'fact', 't', '', '', '', '', '', '', NULL, '', 1);"
+        for at in range(10, 200)
+    )
+    path = database(tmp_path, NEWER + filling)
+    data = bytearray(path.read_bytes())
+    data[40_000:-8192] = b"\xff" * (len(data) - 48_192)
+    path.write_bytes(bytes(data))
+
+    told = tenon("import", str(path))
+
+    assert (1, True, False) == (told.code, f"{path} cannot be read" in told.err, "doctor" in told.err), told.err
+
+
+def test_a_long_heading_and_many_items_are_bounded(tenon: Tenon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The heading is cut before each item, and of the items the first so many are taken."""
+    file = tmp_path / "notes.md"
+    file.write_text("# top\n\n## " + "h" * 100_000 + "\n" + "".join(f"- item number {at}\n" for at in range(7000)), encoding="utf-8")
+
+    found = memory_md.entries(str(file))
+
+    assert (memory_md.MOST, True) == (len(found), max(len(entry.text) for entry in found) < memory_md.HEADING_CHARS + 30)
+    assert found[1].text.endswith("item number 1")
+    monkeypatch.setattr(memory_md, "MOST", 10)
+    assert 10 == len(memory_md.entries(str(file)))

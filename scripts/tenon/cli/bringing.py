@@ -172,7 +172,12 @@ def _memory_md(options: argparse.Namespace, here: Context, out: Out) -> int:
         out.told(f"There is no auto memory in {paths.claude_home()}.")
         return 0
     for path in given:
-        found = [entry for file in memory_md.files(path) for entry in memory_md.entries(file)]
+        found = []
+        for file in memory_md.files(path):
+            told = memory_md.entries(file)
+            found += told
+            if len(told) == memory_md.MOST:
+                out.say(f"{file} has {memory_md.MOST:,} entries or more: what comes after so many is left out")
         folder = "" if options.repo else memory_md.folder_of(path)
         if not options.repo and not folder and f"{os.sep}projects{os.sep}" in path:
             out.say(f"{path}: no transcript beside it says which folder it is of; name it: tenon import {path} --repo FOLDER")

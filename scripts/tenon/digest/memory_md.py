@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 
 from tenon.base.errors import TenonError
+from tenon.base.text import cut
 from tenon.digest import projects
 from tenon.digest.bringing import Entry
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 INDEX = "MEMORY.md"
 LARGEST = 4 << 20  # bytes of a file
 LONGEST = 4000  # characters of one memory
+HEADING_CHARS = 200  # of a heading, which stands before each of its items
+MOST = 5000  # entries of a file
 KINDS = {"user": "preference", "feedback": "preference", "project": "fact", "reference": "fact"}
 FIELD = re.compile(r"\s*(name|description|type)\s*:\s*(.*)")
 HEADING = re.compile(r"(#{1,6})\s+(.*)")
@@ -66,7 +70,7 @@ def folder_of(path: str) -> str:
 
 
 def entries(path: str) -> list[Entry]:
-    """What a file says, entry by entry. Raises TenonError when it cannot be read."""
+    """What a file says, entry by entry, the first MOST of them. Raises TenonError when it cannot be read."""
     try:
         at = os.stat(path).st_mtime
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -81,7 +85,7 @@ def entries(path: str) -> list[Entry]:
         whole = "\n".join(filter(None, (told.get("description", "").strip("\"' "), body.strip())))
         texts = [f"{name}: {piece}" if name else piece for piece in _pieces(whole)]
     else:
-        texts = [piece for item in _items(body, os.path.dirname(path)) for piece in _pieces(item)]
+        texts = list(islice((piece for item in _items(body, os.path.dirname(path)) for piece in _pieces(item)), MOST))
     return [Entry(text, kind, at, [label]) for text in texts]
 
 
@@ -122,7 +126,7 @@ def _items(text: str, folder: str) -> Iterator[str]:
             yield from taken()
         if title is not None:
             said = title[2].strip().rstrip("#").strip()
-            heading = "" if (title[1], said) == title_of_all or SAYS_NOTHING.fullmatch(said) else said
+            heading = "" if (title[1], said) == title_of_all or SAYS_NOTHING.fullmatch(said) else cut(said, HEADING_CHARS)
         elif item is not None:
             held.append(item[1])
         elif bare:

@@ -22,6 +22,7 @@ HEAD = b"SQLite format 3\0"
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 COLUMNS = "SELECT name FROM pragma_table_info(?)"
 ROWS = 'SELECT {} FROM "{}" ORDER BY rowid'
+ROWS_WITHOUT = 'SELECT {} FROM "{}" ORDER BY 1'  # of a table that has no rowid
 COUNT = 'SELECT count(*) FROM "{}"'
 BY_KEY = "SELECT id FROM repository WHERE key = ?"
 ADD_REPOSITORY = "INSERT INTO repository (key, seen) VALUES (?, ?)"
@@ -31,7 +32,8 @@ BACKDATE = "UPDATE memory SET created = min(created, ?), valid_from = min(valid_
 class Foreign:
     """An open file of another program's; use it as a context manager. Its bytes, and what lies beside it, stay as they are."""
 
-    def __init__(self, con: sqlite.Connection, folder: TemporaryDirectory[str] | None) -> None:
+    def __init__(self, path: str, con: sqlite.Connection, folder: TemporaryDirectory[str] | None) -> None:
+        self.path = path
         self.con = con
         self.folder = folder
         self.tables = {str(row[0]) for row in con.execute(TABLES)}
@@ -45,16 +47,38 @@ class Foreign:
             self.folder.cleanup()
 
     def count(self, table: str) -> int:
-        """How many rows a table has; 0 for one that is not there."""
-        return int(self.con.execute(COUNT.format(table)).fetchone()[0]) if table in self.tables else 0
+        """How many rows a table has; 0 for one that is not there. Raises TenonError as `rows` does."""
+        if table not in self.tables:
+            return 0
+        try:
+            return int(self.con.execute(COUNT.format(table)).fetchone()[0])
+        except sqlite.Error as error:
+            raise unreadable(self.path, error) from error
 
     def rows(self, table: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The rows of a table, each with those of the columns that are there; none for a table that is not."""
+        """The rows of a table, each with those of the columns that are there; none for a table that is not.
+
+        Raises TenonError where the file is damaged; the rows before that were given.
+        """
+        try:
+            rows = self._rows(table, wanted)
+            while (row := next(rows, None)) is not None:
+                yield row
+        except sqlite.Error as error:
+            raise unreadable(self.path, error) from error
+
+    def _rows(self, table: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
         there = {str(row[0]) for row in self.con.execute(COLUMNS, (table,))} if table in self.tables else set()
         names = [name for name in wanted if name in there]
-        if names:
-            for row in self.con.execute(ROWS.format(", ".join(f'"{name}"' for name in names), table)):
-                yield dict(zip(names, row))
+        if not names:
+            return
+        listed = ", ".join(f'"{name}"' for name in names)
+        try:
+            found = self.con.execute(ROWS.format(listed, table))
+        except sqlite.OperationalError:
+            found = self.con.execute(ROWS_WITHOUT.format(listed, table))
+        for row in found:
+            yield dict(zip(names, row))
 
 
 def is_sqlite(path: str) -> bool:
@@ -86,11 +110,16 @@ def opened(path: str) -> Foreign:
         else:
             con = sqlite.connect(f"file:{db.uri_path(path)}?mode=ro&immutable=1", isolation_level=None, uri=True)
         con.text_factory = lambda data: data.decode("utf-8", "replace")
-        return Foreign(con, folder)
+        return Foreign(path, con, folder)
     except (OSError, sqlite.Error) as error:
         if folder is not None:
             folder.cleanup()
-        raise TenonError(f"{path} cannot be read ({error})") from error
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: str, error: Exception) -> TenonError:
+    """What to say of another program's file that cannot be read."""
+    return TenonError(f"{path} cannot be read ({error}); it is another program's, and Tenon's own store is as it was")
 
 
 def home(store: Store, project: str, now: float) -> tuple[int, bool]:
