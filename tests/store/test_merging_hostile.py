@@ -219,3 +219,13 @@ def test_a_line_that_is_longer_than_any_record_is_one_broken_line(target: Store,
     report = lived.brought(target, told(long, memory("maaaaaaab3", "y"), {"record": "nothing"}), tmp_path)
 
     assert ([(2, "is longer than any record")], 4, 1, False) == (report.broken[:1], report.broken[1][0], report.count("memory", "new"), report.cut_off)
+
+
+def test_a_line_that_is_shown_moves_no_cursor() -> None:
+    """Control characters of any kind and marks of direction are written as escapes; a file has them as they are."""
+    record = {"record": "memory", "text": "\x1b[31m \x9b31m \u202e größe"}
+
+    shown = exporting.line(record, is_shown=True)
+
+    assert (True, record, record) == (shown.isascii(), json.loads(shown), json.loads(exporting.line(record)))
+    assert b"\x1b" not in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -32,6 +33,7 @@ tenon export memory.jsonl                        this repository, and what holds
 tenon export all.jsonl --everywhere --archive    everything, with all sessions: for a new machine
 tenon export --since 2026-01-01 | less           what was learnt or changed since, to look at
 """
+WAY = {errno.ENOSPC: "; free some space, or choose another place", errno.ENOENT: "; make its folder first, or choose another place"}
 COUNTED = ("memory", "edge", "association", "task", "session", "turn", "forgotten")
 LABELS = {"memory": ("memory", "memories"), "edge": ("link", "links"), "session": ("session", "sessions"), "turn": ("turn", "turns")}
 
@@ -76,16 +78,17 @@ def run(options: argparse.Namespace, out: Out) -> int:
 
 
 def _to_stdout(here: Context, choice: Choice, out: Out) -> None:
-    if is_terminal(sys.stdout):
+    shown = is_terminal(sys.stdout)
+    if shown:
         out.say("(JSON Lines follow; name a file to have them in it)")
     stream: BinaryIO | None = getattr(out.results, "buffer", None)
     if stream is None:  # a stream of text, as a test has it
         for record in exporting.records(here.store, choice):
-            out.results.write(exporting.line(record).decode("utf-8"))
+            out.results.write(exporting.line(record, is_shown=shown).decode("utf-8"))
         return
     out.results.flush()
     for record in exporting.records(here.store, choice):
-        stream.write(exporting.line(record))
+        stream.write(exporting.line(record, is_shown=shown))
     stream.flush()
 
 
@@ -111,7 +114,7 @@ def _to_file(here: Context, choice: Choice, path: str, out: Out, *, force: bool)
             os.fsync(file.fileno())
         os.replace(fresh, path)
     except OSError as error:
-        raise TenonError(f"{path} cannot be written ({error.strerror}); free some space, or choose another place. Nothing was written") from error
+        raise TenonError(f"{path} cannot be written ({error.strerror}){WAY.get(error.errno or 0, '; choose another place')}. Nothing was written") from error
     finally:
         if os.path.lexists(fresh):
             os.remove(fresh)

@@ -100,9 +100,9 @@ def records(store: Store, choice: Choice) -> Iterator[Record]:
     yield {"record": "end", "lines": count + 1}
 
 
-def line(record: Record) -> bytes:
-    """The object as its line."""
-    return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+def line(record: Record, *, is_shown: bool = False) -> bytes:
+    """The object as its line; for a terminal in ASCII, so that nothing in it moves the cursor or turns letters round."""
+    return json.dumps(record, ensure_ascii=is_shown).encode("utf-8", "replace") + b"\n"
 
 
 def _all(store: Store, choice: Choice) -> Iterator[Record]:
