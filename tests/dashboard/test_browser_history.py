@@ -213,3 +213,21 @@ def test_without_leave_to_change_nothing_offers_it(look: Look, household: Househ
         offered += seen.page.get_by_role("button", name="Forget").all() + seen.page.get_by_role("button", name="Undo").all()
 
     assert [] == offered
+
+
+@pytest.mark.parametrize("name", ["a/b", "a\\b", "..", ".", "x.json", "x~", "a\nb", "50% ?#"])
+def test_a_session_is_opened_whatever_it_is_called(look: Look, household: Household, name: str) -> None:
+    """By its link in the list; its address can be loaded again."""
+    with db.open_store(paths.store_path(household.agent)) as store:
+        store.execute("UPDATE session SET name = ? WHERE name = ?", (name, household.session))
+    seen = look()
+    seen.open("history")
+    seen.page.locator("main a[href*='/history/']", has_text="lamp").first.click()
+    seen.page.wait_for_url("**/history/*")
+    seen.settled()
+    first = seen.text()
+    seen.page.reload()
+    seen.settled()
+
+    assert "find the lamp" in first
+    assert first == seen.text()

@@ -34,6 +34,7 @@ LIMIT_S = 5.0  # for what a page asks of the store
 AT_ONCE = 2  # answers that are worked on at the same time: behind the proxy's port, what it relays stays quick
 LONGEST_BODY = 1_000_000  # bytes of a change
 TOO_LARGE = "That is more than a change can say; at most 1 MB."
+KEPT = "~"  # behind a name that a browser or this server would take for something else: «.», «..», one that ends in «.json» or in «~»
 EMPTY = "Nothing is remembered yet; the first session of Claude Code, or `tenon write`, begins the memory."
 NOTHING = "There is nothing at this address."
 BUSY = "The dashboard works on other questions at the moment; ask again in a few seconds."
@@ -132,7 +133,7 @@ class Dashboard:
             raise Missing(NOTHING)
         if request.wants_data:
             rest[-1] = rest[-1][: -len(".json")]
-        page, name = rest[0], rest[1] if len(rest) == 2 else None
+        page, name = rest[0], _name(rest[1]) if len(rest) == 2 else None
         if request.wants_data and rest == ["about"]:
             with self._turn():
                 return message.data(self._about(agent, Query(request.query)))
@@ -215,19 +216,28 @@ class Dashboard:
 
 
 def split(path: str) -> list[str]:
-    """The parts of an address behind the prefix, unquoted. Raises Missing for one that could mean another place than it says."""
+    """The parts of an address behind the prefix, unquoted. Raises Missing for one that could mean another place than it says.
+
+    The third is the name of something in the store, and no path is made of it: it may have any letters.
+    """
     if path.rstrip("/") == PREFIX.rstrip("/"):
         return []
-    found = []
+    found: list[str] = []
     for part in path[len(PREFIX) :].split("/") if path.startswith(PREFIX) else [""]:
         try:
             plain = unquote_to_bytes(part).decode("utf-8")
         except UnicodeDecodeError:
             plain = ""
-        if plain in ("", ".", "..") or any(letter in "/\\" or ord(letter) < 32 or ord(letter) == 127 for letter in plain):
+        strict = len(found) != 2
+        if plain in ("", ".", "..") or (strict and any(letter in "/\\" or ord(letter) < 32 or ord(letter) == 127 for letter in plain)):
             raise Missing(NOTHING)
         found.append(plain)
     return found
+
+
+def _name(part: str) -> str:
+    """The name of one thing of a page, as the last part of an address spells it: without the «~» that keeps it from meaning something else."""
+    return part[: -len(KEPT)] if part.endswith(KEPT) and part != KEPT else part
 
 
 def named(keys: list[str]) -> list[tuple[str, str]]:

@@ -13,7 +13,12 @@ let revisit = null; // has it follow the address by itself, where only the query
 /** What an address names: the agent, the page, and one thing of it («» for the list). */
 function parsed(location) {
   const [agent = "", page = "", ...rest] = location.pathname.slice(BASE.length).split("/");
-  return { agent: decodeURIComponent(agent), page, name: decodeURIComponent(rest.join("/")) };
+  return { agent: decodeURIComponent(agent), page, name: decodeURIComponent(rest.join("/")).replace(/(.)~$/s, "$1") };
+}
+
+/** A name as the last part of an address; what would be taken for something else (`.`, `..`, `x.json`) has a `~` behind it. */
+function spelled(name) {
+  return encodeURIComponent(/^\.\.?$|\.json$|.~$/s.test(name) ? name + "~" : name);
 }
 
 /** The data of an address. Raises an Error with the server's sentence. */
@@ -99,7 +104,7 @@ function context(agent, page, name) {
     allowEdit: about.allow_edit,
     to: (other, one = "", parameters = {}) => {
       const given = new URLSearchParams(parameters).toString();
-      return root + other + (one === "" ? "" : "/" + encodeURIComponent(one)) + (given ? "?" + given : "");
+      return root + other + (one === "" ? "" : "/" + spelled(one)) + (given ? "?" + given : "");
     },
     title: (text) => {
       document.querySelector("#main h1").textContent = text;
