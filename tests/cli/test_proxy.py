@@ -15,13 +15,14 @@ import pytest
 
 from tenon import __version__
 from tenon.base import paths
-from tenon.cli import code, standing
+from tenon.base import settings as settings_module
+from tenon.cli import code, proxy, standing
 from tenon.cli.standing import Bypassed, Standing
 from tenon.store import conversations, db
 from tenon.world import base_url
 from tenon.world.base_url import Switch
 from tenon.world.daemon import State
-from tests.cli.conftest import DOOR, PYTHON, Tenon
+from tests.cli.conftest import DOOR, PYTHON, ROOT, Tenon
 from tests.cli.test_install import tree
 from tests.fakes import ports
 from tests.fakes.messages_api import MessagesApi
@@ -150,8 +151,34 @@ def test_on_says_what_it_means(user: Tenon, columns: int) -> None:
 
     assert max(len(line) for line in done.out.split("\n\nOn.")[0].splitlines() if "/" not in line) < columns
     assert "company" not in told
-    for word in ("not read, not stored and not logged", "60,000 tokens", "does not endorse", "subscription login", "Remote Control", "ENABLE_TOOL_SEARCH=true"):
+    for word in (
+        "not read, not stored and not logged",
+        "past sessions of agent «default» in every repository (`tenon config proxy.scope repository`",
+        "1.6 times",
+        "does not endorse",
+        "subscription login",
+        "Remote Control",
+        "ENABLE_TOOL_SEARCH=true",
+    ):
         assert word in told
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        ({}, "sessions of agent «x» in every repository (`tenon config proxy.scope repository`: in this one alone), up to 60,000 tokens. With 60,000"),
+        ({"proxy.scope": "repository", "proxy.trace_tokens": 9000}, "past sessions of agent «x» in the same repository, up to 9,000 tokens. With 60,000"),
+        ({"proxy.trace_tokens": 0}, "No past sessions are put in front"),
+    ],
+)
+def test_whose_sessions_are_put_in_front_is_said_with_its_price(chosen: dict[str, object], told: str) -> None:
+    """One number, which the README has too."""
+    paths.make_private(paths.home())
+    Path(paths.settings_path()).write_text(json.dumps(chosen), encoding="utf-8")
+
+    assert told in proxy.in_front("x", settings_module.load())
+    assert "about 1.6 times as much" in proxy.MEASURED
+    assert "90 requests costs about 1.6 times as much" in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
 def test_on_and_off(user: Tenon, api: MessagesApi) -> None:
@@ -635,3 +662,4 @@ def test_on_a_terminal_the_agent_is_chosen(user: Tenon, typed: str, agent: str) 
             terminal.wait_for({"7": "There is no 7 in the list.", "No!": "is not an agent name"}.get(typed, "Begin it? [y/N] n"))
             terminal.keys("Enter")
         terminal.wait_for(f"/agent/{agent}")
+        terminal.wait_for(f"Put in front: past sessions of agent «{agent}» in every repository")

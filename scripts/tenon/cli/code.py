@@ -9,7 +9,7 @@ import sys
 
 from tenon.base import paths, settings
 from tenon.base.errors import TenonError
-from tenon.cli import agents, standing
+from tenon.cli import agents, proxy, standing
 from tenon.cli.main import as_set
 from tenon.cli.out import is_terminal
 from tenon.world import claude_settings, daemon, machine, spared
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tenon.cli.out import Out
     from tenon.world.machine import Machine
 
-HELP = """Starts the proxy when it does not run, and Claude Code behind it: past sessions are in front of the model. Your settings stay as
-they are. Without --agent you choose one on the terminal, or begin another by naming it. What follows -- goes to claude."""
+HELP = """Starts the proxy when it does not run, and Claude Code behind it: the agent's past sessions, of every repository, are in front of
+the model (`tenon config proxy.scope repository`: of the one at hand alone). Your settings stay as they are. Without --agent you choose one on the terminal, or begin another by naming it. What follows -- goes to claude."""
 EXAMPLES = """
 tenon code                              choose an agent, then Claude Code with its past sessions
 tenon code --agent reviewer             begins the agent when it is new
@@ -75,6 +75,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
     url, upstream = _served(here, options.port, agent, out)
     if not url:
         return _started(program, given, env, out)
+    if is_terminal(out.notes):  # elsewhere it is a script that starts it, and reads what claude says
+        out.say(proxy.in_front(agent, settings.load()))
     own = {"ANTHROPIC_BASE_URL": url, "TENON_AGENT": agent}
     merged = merge(given, own)
     listed = spared.wanted(_env_of(claude_settings.read(here.settings), merged[1] if merged else {}), os.environ)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from tenon.base.settings import Settings
     from tenon.cli.out import Out
     from tenon.world.daemon import State
     from tenon.world.machine import Machine
@@ -32,11 +33,12 @@ tenon proxy status
 MEANS = """With the proxy on, each new session of Claude Code begins with your past sessions in front of the model, and compaction loses nothing.
 - Claude Code sends its requests to a process of yours on this machine ({url}). That adds past messages, word for word, and sends them on to {upstream}. Requests of other kinds, and all in case of doubt, go on as they are.
 - Your credentials go along in memory. They are not read, not stored and not logged.
-- Up to {tokens:,} tokens of past sessions are written to the prompt cache once a session, and read from it, at a tenth of the price, with every request. `tenon config proxy.trace_tokens` makes it less.
+- {front}
 - Anthropic documents gateways between Claude Code and its API, does not endorse or check any, and asks that they do not rewrite request bodies, which this does. With an API key you are in the clear. With a subscription login your token passes through this process, yours alone; the terms forbid developers to collect, store or stand between such tokens, and do not say whether a program that you run for yourself counts. In doubt leave it off: hooks and tools need none of this.
 - Behind any base URL of your own Claude Code has no Remote Control and no fine-grained streaming of tool calls.
 - A company's proxy is named here (HTTPS_PROXY or HTTP_PROXY), and Claude Code would ask it for this machine's own addresses too. So it adds 127.0.0.1 to env.no_proxy in your settings; that list holds for all that Claude Code starts.
 - In {settings} it sets env.ANTHROPIC_BASE_URL and, so that tool search stays on, ENABLE_TOOL_SEARCH=true; and it adds a hook that lets Claude Code reach its API should the plugin be gone. `tenon proxy off` takes all of that back."""
+MEASURED = "With 60,000 tokens a session of 90 requests costs about 1.6 times as much"  # bench/cost.py: 1.57; the README says the same
 COMPANY = -2  # among the paragraphs
 PROOF_S = 20.0
 
@@ -164,14 +166,27 @@ def _means(here: Machine, port: int, address: str, *, company: bool) -> str:
     """What turning it on means, as wide as the terminal."""
     from textwrap import fill
 
-    tokens = int(settings.load().number("proxy.trace_tokens"))
-    told = MEANS.format(url=daemon.address(port), upstream=standing.shown(address), tokens=tokens, settings=here.settings).split("\n")
+    chosen = settings.load()
+    front = in_front(paths.agent_name(chosen.text("agent")), chosen)
+    told = MEANS.format(url=daemon.address(port), upstream=standing.shown(address), front=front, settings=here.settings).split("\n")
     if not company:
         del told[COMPANY]
     width = min(100, columns()) - 1
     return "\n".join(
         fill(part, width, subsequent_indent="  " if part.startswith("- ") else "", break_long_words=False, break_on_hyphens=False) for part in told
     )
+
+
+def in_front(agent: str, chosen: Settings) -> str:
+    """Whose past sessions are put in front of the agent's new ones, and what that costs, in sentences."""
+    tokens = int(chosen.number("proxy.trace_tokens"))
+    if not tokens:
+        return "No past sessions are put in front (proxy.trace_tokens is 0)."
+    whose = f"of agent «{agent}» in every repository (`tenon config proxy.scope repository`: in this one alone)"
+    if chosen.text("proxy.scope") == "repository":
+        whose = f"of agent «{agent}» in the same repository"
+    cost = f"{MEASURED} (`tenon config proxy.trace_tokens` makes it less)"
+    return f"Put in front: past sessions {whose}, up to {tokens:,} tokens. {cost}."
 
 
 def _prove(state: State) -> None:
