@@ -28,7 +28,7 @@ wrote. Nothing runs in the background until you say `auto on`, and all requests 
 EXAMPLES = """
 tenon digest                    digest what waits, now
 tenon digest --dry-run          how much waits and what it would cost
-tenon digest auto on            in the background from now on; says what that costs first
+tenon digest auto on            in the background from now on; says the cost first
 tenon digest log                the last digests; `show 7` says what one did, `undo 7` takes it back
 tenon digest skip t1234         have digests pass over a turn
 """
@@ -60,7 +60,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beyond-cap", action="store_true", help="go on past the day's cap, this once")
     parser.add_argument("--again", action="store_true", help="with undo: the turns that it read wait for a digest once more")
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="with log: how many")
-    parser.add_argument("--all", action="store_true", help="with log: also what plain code spotted, which repeats (--json has all)")
+    parser.add_argument("--all", action="store_true", help="with log: also what plain code spotted")
     parser.add_argument("--yes", action="store_true", help="with auto on: agree without being asked")
     parser.add_argument("--background", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--select", default="", help=argparse.SUPPRESS)
