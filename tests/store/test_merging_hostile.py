@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tenon.store import archive, episodes, exporting, merged_memories, merged_turns, merging
+from tenon.store import archive, episodes, exporting, forgotten, merged_memories, merged_turns, merging
 from tenon.store.db import Store
 from tenon.store.exporting import Choice
 from tests.store import lived
@@ -229,3 +229,20 @@ def test_a_line_that_is_shown_moves_no_cursor() -> None:
 
     assert (True, record, record) == (shown.isascii(), json.loads(shown), json.loads(exporting.line(record)))
     assert b"\x1b" not in shown
+
+
+def test_a_word_that_was_forgotten_elsewhere_is_not_taken_out_of_everything_here(target: Store, tmp_path: Path) -> None:
+    """Longer texts are; what was taken over can be let go of again, and what was forgotten here cannot that way."""
+    with lived.fresh(tmp_path, "own") as own:
+        for text in ("never", "the parrot is called Ottilie"):
+            forgotten.bury_named(own, text, "the wish", 5.0)
+        data = lived.exported(own)
+
+    report = lived.brought(target, data, tmp_path)
+
+    assert (1, 3) == (report.count("forgotten", "short"), report.count("forgotten", "new"))
+    assert "never say [forgotten]" == forgotten.without(target, "never say the parrot is called Ottilie")
+    assert b"taken over" not in lived.exported(target)
+    forgotten.bury_named(target, "a wish of my own", "mine", 6.0)
+    assert (3, 0) == (merging.unforget(target, 7.0), merging.unforget(target, 8.0))
+    assert "the parrot is called Ottilie [forgotten]" == forgotten.without(target, "the parrot is called Ottilie a wish of my own")

@@ -31,7 +31,7 @@ THINGS = (
 LEFT_OUT = {
     "forgotten": "Forgotten here, and not taken", "refused": "Not as it was written, or following what is not, and not taken",
     "excluded": "Of a folder that archive.exclude names, and not taken", "frozen": "Of an identity that is frozen here, and not taken",
-    "apart": "Between things that are not both here, and not taken",
+    "short": "Too short, and not taken", "apart": "Between things that are not both here, and not taken",
 }  # fmt: skip
 STOPPED = "Stopped; what was brought along so far is kept. The same command goes on from here, and keeps nothing twice."
 
@@ -69,6 +69,20 @@ def run(options: argparse.Namespace, out: Out, what: str) -> int:
         except KeyboardInterrupt:
             out.say(STOPPED if not options.dry_run else "Stopped.")
             return 130
+
+
+def unforget(options: argparse.Namespace, out: Out) -> int:
+    """0 when what imports took over of what was forgotten elsewhere is let go of again."""
+    context.own_terminal("what was forgotten may be written again after this")
+    with context.writing(options) as here:
+        count = merging.unforget(here.store, here.now)
+    if out.json:
+        out.record({"unforgotten": count})
+        return 0
+    out.line(
+        f"Let go of {context.counted(count, 'forgotten thing')} that imports took over. What was forgotten here stays so, and so does what was left out since."
+    )
+    return 0
 
 
 @contextmanager
@@ -115,10 +129,15 @@ def _told(report: Report, path: str, out: Out, *, dry_run: bool) -> None:
     for outcome, said in LEFT_OUT.items():
         for thing, one, many in THINGS:
             count = report.count(thing, outcome)
-            if count and thing == "forgotten":
+            if count and thing == "forgotten" and outcome == "short":
+                out.say(f"Texts of one or two words that were forgotten there, and not taken over, for they may stand in anything: {count:,}. "
+                        "What must not be written here either: tenon forget --text TEXT")  # fmt: skip
+            elif count and thing == "forgotten":
                 out.say("What the other store has forgotten is known by hashes of its own, which mean nothing here: forget it here too.")
             elif count:
                 out.say(f"{said}: {context.counted(count, one, many)}.")
+    if report.count("forgotten", "new"):
+        out.say("What was forgotten there is not written here any more, by itself or inside anything else; tenon import --unforget lets go of that again.")
     for number, why in report.broken:
         out.say(f"  line {number}: {why}")
     if report.bad > len(report.broken):

@@ -52,6 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say how much there is")
     parser.add_argument("--since", metavar="DATE", default="", help="only transcripts changed since that day, 2026-01-31")
     parser.add_argument("--deleted", action="store_true", help="also what agents had that were deleted")
+    parser.add_argument("--unforget", action="store_true", help="read nothing: let go of forgotten things that imports took over")
     reads(parser)
 
 
@@ -60,6 +61,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
     since = day(options.since) if options.since else None
     if options.claude_mem and options.memory_md:
         options.wrong("--claude-mem and --memory-md are two things; say one")
+    if options.unforget:
+        return bringing.unforget(options, out)
     what = bringing.kind(options)
     if what:
         if since or options.deleted:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 VERSION = 1  # of the format
 FORMAT = "export"
+TAKEN = "taken over: "  # before the reason of what was forgotten elsewhere and came with an import
 
 REPOSITORIES = "SELECT r.id, r.key, t.key, r.seen FROM repository r LEFT JOIN repository t ON t.id = r.same_as ORDER BY r.key"
 MEMORIES = (
@@ -127,7 +128,14 @@ def _all(store: Store, choice: Choice) -> Iterator[Record]:
 def _forgotten(store: Store) -> Iterator[Record]:
     salt = store.value(SALT)
     for own, size_, reason, at in store.each(TOMBSTONES) if salt else ():
-        yield {"record": "forgotten", "salt": salt, "hash": bytes(own).hex(), "words": size_, "reason": redact(str(reason)), "at": at}
+        yield {
+            "record": "forgotten",
+            "salt": salt,
+            "hash": bytes(own).hex(),
+            "words": size_,
+            "reason": redact(str(reason)[len(TAKEN) * str(reason).startswith(TAKEN) :]),
+            "at": at,
+        }
 
 
 def _sessions(store: Store, choice: Choice, keys: dict[int, str], changed: dict[int, bytes]) -> Iterator[Record]:

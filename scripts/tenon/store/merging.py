@@ -30,6 +30,7 @@ PART_BYTES = 16 << 20  # of them
 LONGEST = 8 << 20  # bytes of a line: twice those of the longest line of a transcript that is kept
 TOO_LONG = b"\0"  # stands for a longer one
 NAMED = 20  # broken lines that are told by their numbers
+FEWEST_WORDS = 3  # of a text that was named elsewhere: a shorter one would be taken out of everything that is written here
 ROUNDS = 20  # how often what was not here yet is tried again
 
 BY_KEY = "SELECT id, same_as, seen FROM repository WHERE key = ?"
@@ -44,7 +45,10 @@ HANDOFF = "INSERT OR REPLACE INTO handoff (repository, body, updated) VALUES (?,
 SALT = "SELECT value FROM meta WHERE name = 'salt'"
 SET_SALT = "INSERT OR REPLACE INTO meta (name, value) VALUES ('salt', ?)"
 ANY_TOMBSTONE = "SELECT 1 FROM tombstone LIMIT 1"
+IS_TOMBSTONE = "SELECT 1 FROM tombstone WHERE hash = ?"
 ADD_TOMBSTONE = "INSERT OR IGNORE INTO tombstone (hash, words, reason, at) VALUES (?, ?, ?, ?)"
+DROP_TAKEN = "DELETE FROM tombstone WHERE substr(reason, 1, ?) = ?"
+DEED_TAKEN = "INSERT INTO deed (at, what, ref, note) VALUES (?, 'unforget', '', ?)"
 ADD_DEED = "INSERT INTO deed (at, what, ref, note) VALUES (?, 'import', '', ?)"
 TASK_FIELDS = ("title", "status", "body", "created", "updated")
 
@@ -126,6 +130,15 @@ def merge(
     if progress is not None:
         progress(os.path.getsize(path), report.lines)
     return report
+
+
+def unforget(store: Store, now: float) -> int:
+    """How many forgotten things that imports took over are let go of again: what is written from now on may say them."""
+    with store.transaction():
+        count = store.execute(DROP_TAKEN, (len(exporting.TAKEN), exporting.TAKEN)).rowcount
+        if count:
+            store.execute(DEED_TAKEN, (now, f"{count} taken over"))
+    return count
 
 
 class _Merging:
@@ -275,12 +288,16 @@ class _Merging:
         """A tombstone means something only with the salt that it was made with."""
         salt, own = fields.text(record, "salt", empty=False), fields.hashed(record.get("hash"))
         reason, at, size = redact(fields.text(record, "reason")), fields.number(record, "at"), fields.whole(record, "words")
+        if self.store.value(IS_TOMBSTONE, (own,)) is not None:
+            return "known" if self.store.value(SALT) == salt else "apart"
+        if 0 < size < FEWEST_WORDS:
+            return "short"
         if self.store.value(SALT) != salt:
             if self.store.value(ANY_TOMBSTONE) is not None:
                 return "apart"
             self.store.execute(SET_SALT, (salt,))
-        new = self.store.execute(ADD_TOMBSTONE, (own, size, reason, at)).rowcount > 0
-        return "new" if new else "known"
+        self.store.execute(ADD_TOMBSTONE, (own, size, exporting.TAKEN + reason, at))
+        return "new"
 
     def _task(self, record: Mapping[str, Any]) -> str:
         repository, epic = self.repository(fields.text(record, "repository", empty=False)), redacted(fields.text(record, "epic", empty=False), self.gone)
