@@ -335,7 +335,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     [
         {f"k{number}": ["v"] * 5 for number in range(2_000)},
         {f"k{number}": ["v"] * 200 for number in range(100)},
-        {"deep": json.loads("[" * 200 + ",".join("[1]" for _ in range(300)) + "]" * 200)},
+        {"deep": json.loads("[" * 20 + ",".join("[1]" for _ in range(2_000)) + "]" * 20)},
         [["v"] * 5] * 4_000,
     ],
 )
