@@ -296,3 +296,19 @@ def test_only_the_user_writes_again_what_was_forgotten(tenon: Tenon) -> None:
 
     with db.open_reader(str(tenon.home / ".tenon" / "agents" / "default" / "tenon.db")) as store:
         assert ["model", "user"] == [row[0] for row in store.rows("SELECT writer FROM memory ORDER BY id")]
+
+
+def test_an_agent_that_is_not_there_is_said_with_those_that_are(tenon: Tenon) -> None:
+    """Its name may be mistyped: by what reads, and by what would begin it."""
+    first = tenon("write", "the gateway listens on 8443").err
+    there = "There is no agent defualt; the agents that have a memory: default"
+    tenon.env["TENON_AGENT"] = "defualt"
+
+    assert "new agent" not in first
+    for verb in (("recall", "gateway"), ("status",), ("why",), ("digest",), ("export", "x.jsonl"), ("backup",), ("repair",), ("identity",)):
+        assert there in tenon(*verb).err, verb
+    assert "This begins the memory of a new agent, defualt; there are default." in tenon.ok("write", "x is y").err
+    assert "new agent" not in tenon.ok("write", "y is z").err
+    tenon.talk().prompt("Which port does the gateway use?")
+    tenon.env["TENON_AGENT"] = "other"
+    assert "This begins the memory of a new agent, other" in tenon.ok("import").err

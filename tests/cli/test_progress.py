@@ -20,7 +20,7 @@ from tests.cli.test_importing import turns, wait_for
     ("given", "told"),
     [
         ((10_000_000, 20_000_000, 10_000_000, 2.0, "bytes", "1,234 turns", 20), "x  [##########..........] 50%: 10.0 MB of 20.0 MB, 5.0 MB/s, 2 s left, 1,234 turns"),
-        ((300_000_000, 3_000_000_000, 300_000_000, 300.0, "bytes", "", 0), "x  10%: 300.0 MB of 3,000.0 MB, 1.0 MB/s, 45 min 00 s left"),
+        ((300_000_000, 3_000_000_000, 300_000_000, 300.0, "bytes", "", 0), "x  10%: 300.0 MB of 3.0 GB, 1.0 MB/s, 45 min 00 s left"),
         ((20, 100, 10, 2.0), "x  20%: 20 of 100, 5.0/s, 16 s left"),  # ten of them before it began
         ((20, 100, 10, 0.5), "x  20%: 20 of 100, 20/s"),  # too early for a guess
         ((20, 100, 0, 2.0), "x  20%: 20 of 100"),
@@ -36,11 +36,11 @@ def test_a_line_says_share_rate_and_time_left(given: tuple[int, int, int, float]
 @pytest.mark.parametrize(
     ("columns", "told"),
     [
-        (120, "reading transcripts  [##..................] 10%: 300.0 MB of 3,000.0 MB, 1.0 MB/s, 45 min 00 s left, 1,234 turns"),
-        (105, "reading transcripts  [#.........] 10%: 300.0 MB of 3,000.0 MB, 1.0 MB/s, 45 min 00 s left, 1,234 turns"),
-        (92, "reading transcripts  10%: 300.0 MB of 3,000.0 MB, 1.0 MB/s, 45 min 00 s left, 1,234 turns"),
-        (79, "reading transcripts  10%: 300.0 MB of 3,000.0 MB, 1.0 MB/s, 45 min 00 s left"),
-        (66, "reading  10%: 300.0 MB of 3,000.0 MB, 1.0 MB/s, 45 min 00 s left"),
+        (120, "reading transcripts  [##..................] 10%: 300.0 MB of 3.0 GB, 1.0 MB/s, 45 min 00 s left, 1,234 turns"),
+        (105, "reading transcripts  [#.........] 10%: 300.0 MB of 3.0 GB, 1.0 MB/s, 45 min 00 s left, 1,234 turns"),
+        (92, "reading transcripts  10%: 300.0 MB of 3.0 GB, 1.0 MB/s, 45 min 00 s left, 1,234 turns"),
+        (79, "reading transcripts  10%: 300.0 MB of 3.0 GB, 1.0 MB/s, 45 min 00 s left"),
+        (66, "reading  10%: 300.0 MB of 3.0 GB, 1.0 MB/s, 45 min 00 s left"),
         (59, "reading  10%, 1.0 MB/s, 45 min 00 s left"),
     ],
 )

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
                 out.told(f"{one} is {other} from now on.")
         return 0
     if not context.exists(options):
-        out.say("No repository is known yet.")
+        out.say("No repository is known yet." + context.others(options))
         return 0
     with context.reading(options) as here:
         found = places.everything(here.store)

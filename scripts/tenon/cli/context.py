@@ -67,6 +67,20 @@ def exists(options: argparse.Namespace) -> bool:
     return db.exists(paths.store_path(agent(options)))
 
 
+def others(options: argparse.Namespace) -> str:
+    """What to add where the agent that is meant has no memory, «» when no agent has one: the name may be mistyped."""
+    there = paths.agents()
+    return f" There is no agent {agent(options)}; the agents that have a memory: {', '.join(there)}." if there else ""
+
+
+def begun(options: argparse.Namespace) -> str:
+    """What a verb says that is about to begin an agent's memory, «» where there is one, and for the first that there is."""
+    name, there = agent(options), paths.agents()
+    if exists(options) or (name == "default" and not there):
+        return ""
+    return f"This begins the memory of a new agent, {name}" + (f"; there are {', '.join(there)}." if there else ".")
+
+
 def reading(options: argparse.Namespace, *, journal: bool = False) -> Context:
     """The context of a verb that reads. Raises TenonError when there is no store yet.
 
@@ -80,6 +94,8 @@ def reading(options: argparse.Namespace, *, journal: bool = False) -> Context:
             store = db.open_store(path, create=False)
         except TenonError:
             store = db.open_reader(path)  # a read-only disk: what is remembered can still be told
+    elif others(options) and not db.exists(path):
+        raise TenonError(f"nothing is remembered yet.{others(options)[:-1]}")
     else:
         store = db.open_reader(path)
     return _context(store, options, chosen, name, settle=False)
@@ -129,9 +145,11 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def size(number_bytes: int) -> str:
-    """A size as people read it: 12 KB, 3.4 MB."""
+    """A size as people read it: 12 KB, 3.4 MB, 21.5 GB."""
     if number_bytes < 1_000_000:
         return f"{(number_bytes + 999) // 1000} KB"
+    if number_bytes >= 1_000_000_000:
+        return f"{number_bytes / 1e9:,.1f} GB"
     return f"{number_bytes / 1e6:,.1f} MB"
 
 

@@ -80,7 +80,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
         _interruptible()
         return _background(options)
     if not context.exists(options):
-        out.say("Nothing is remembered yet, so nothing waits for a digest.")
+        out.say("Nothing is remembered yet, so nothing waits for a digest." + context.others(options))
         return 0
     if options.what in ("log", "show", "undo"):
         return digests.run(options, out)

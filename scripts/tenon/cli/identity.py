@@ -110,7 +110,7 @@ def _clear(here: Context, yes: bool, out: Out) -> int:
 
 def _read(options: argparse.Namespace, out: Out) -> int:
     if not context.exists(options):
-        out.say("Nothing is remembered yet, so nothing is held.")
+        out.say("Nothing is remembered yet, so nothing is held." + context.others(options))
         return 0
     with context.reading(options) as here:
         if options.what == "history":

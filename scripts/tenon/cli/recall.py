@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
     if not context.exists(options):
         if options.id:
             raise TenonError(f"there is no '{options.id}': nothing is remembered yet")
-        out.say("Nothing is remembered yet: the first session, or `tenon write`, begins the memory.")
+        out.say("Nothing is remembered yet: the first session, or `tenon write`, begins the memory." + context.others(options))
         return 0
     with context.reading(options, journal=not options.id) as here:
         if options.id:

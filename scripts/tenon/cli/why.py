@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
     if options.cue and not options.ref:
         options.wrong('--cue goes with an id: tenon why m7k2p9qxab --cue "how do we deploy"')
     if not context.exists(options) and not options.ref:
-        out.say("Nothing is remembered yet, so nothing was put in front of the model.")
+        out.say("Nothing is remembered yet, so nothing was put in front of the model." + context.others(options))
         return 0
     with context.reading(options) as here:
         session = _session(here.store, options.session)

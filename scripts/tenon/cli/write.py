@@ -51,6 +51,7 @@ def run(options: argparse.Namespace, out: Out) -> int:
     tier = memories.TIERS[options.tier] if options.tier else "long" if options.reason.strip() else "short"
     if tier == "long" and options.origin == "outside":
         raise TenonError("what comes from outside begins as short-term; confirm it and write it as your own, or leave --tier out")
+    begun = context.begun(options)
     with context.writing(options) as here, here.store.transaction():
         ref, new = memories.write(
             here.store, repository=None if options.agent_wide else here.repository, tier=tier, kind=options.kind, text=text, reason=options.reason,
@@ -66,6 +67,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
         out.record({"id": ref, "new": new, "tier": tier, "type": options.kind, "repository": None if options.agent_wide else where})
     else:
         out.line(f"{ref}  {tier} · {options.kind} · {where}" if new else f"{ref}  was known already; it is fresh again")
+    if begun:
+        out.say(begun)
     if excluded:
         out.say("This folder is excluded (archive.exclude): it is remembered, but no session here recalls it.")
     return 0
