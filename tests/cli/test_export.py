@@ -142,3 +142,11 @@ def test_a_full_disk_is_said(tenon: Tenon) -> None:
             [PYTHON, "-I", "-S", DOOR, "export"], stdout=full, stderr=subprocess.PIPE, cwd=tenon.project, env=tenon.environment(), check=False
         )
     assert (1, True) == (done.returncode, b"free some space" in done.stderr), done.stderr
+
+
+def test_a_folder_that_is_not_there_is_no_full_disk(tenon: Tenon) -> None:
+    """The reason and the way out are its own."""
+    tenon.written("a fact")
+    refused = tenon("export", str(tenon.home / "nope" / "x.jsonl"))
+
+    assert (1, True, False) == (refused.code, "make its folder first" in refused.err, "free some space" in refused.err)

@@ -179,4 +179,5 @@ def test_what_is_forgotten_already_is_nothing_to_forget(tenon: Tenon) -> None:
 
 def test_the_text_is_never_a_value_of_a_flag(tenon: Tenon) -> None:
     """It would stand in the shell's history."""
-    assert 2 == tenon("forget", "--text", SECRET).code
+    refused = tenon("forget", "--text", SECRET)
+    assert (2, True, False) == (refused.code, "is read from stdin" in refused.err, SECRET in refused.err)

@@ -50,6 +50,18 @@ def test_everything_is_brought_along_once(tenon: Tenon) -> None:
     assert 1 == tenon.ok("import", "--json").records[0]["turns"]
 
 
+def test_it_says_what_plain_code_made_of_it(tenon: Tenon) -> None:
+    """As data too; nothing where it made nothing."""
+    talk = tenon.talk("s1")
+    talk.prompt("Remember: the staging vault is green")
+    talk.reply("I will.")
+    told = tenon.ok("import").out
+    talked(tenon, "s2")
+
+    assert "Plain code made 1 memory of what was said there, short-term." in told
+    assert 0 == tenon.ok("import", "--json").records[0]["memories"]
+
+
 def test_a_part_is_brought_along(tenon: Tenon) -> None:
     """A project's folder, one transcript with its sub-agents, or only what is new."""
     talked(tenon, "s1", "s2")

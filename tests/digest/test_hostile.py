@@ -209,7 +209,7 @@ def test_an_import_that_gets_nowhere_stops_with_a_sentence(store: Store, talk: T
     talk.prompt("one")
     monkeypatch.setattr(importing, "SLICE_S", 0)
 
-    assert f"{os.path.realpath(talk.path)} could not be read on from byte 0: 0 s brought nothing; `tenon import` tries again" == bring(store, talk).problem
+    assert f"{os.path.realpath(talk.path)} is not read to its end yet; the next `tenon import` goes on with it" == bring(store, talk).problem
 
 
 def test_lines_without_uuid_are_known_again(store: Store, talk: Transcript) -> None:

@@ -33,7 +33,13 @@ tenon backup --restore FILE              puts one back; what is there now is kep
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
-    parser.add_argument("path", nargs="?", default="", metavar="PATH", help="a folder, or the file to write (else the agent's folder of backups)")
+    parser.add_argument(
+        "path",
+        nargs="?",
+        default="",
+        metavar="PATH",
+        help="a folder that is there, or the file to write, which ends in .db (else the agent's folder of backups)",
+    )
     parser.add_argument("--keep", type=count, default=0, metavar="N", help="remove this agent's older backups in that folder but for the newest N")
     parser.add_argument("--list", action="store_true", help="only list the backups that are there")
     parser.add_argument("--restore", metavar="FILE", default="", help="put this backup in the place of the present store")
@@ -50,6 +56,8 @@ def run(options: argparse.Namespace, out: Out) -> int:
         return _list(options, agent, out)
     if options.restore:
         return _restore(options, agent, out)
+    if not context.exists(options):
+        raise TenonError(f"there is no memory yet to make a copy of.{context.others(options)}".rstrip("."))
     where, path = _place(options.path, agent)
     made = _made(agent, where, path, out)
     gone = backup.prune(where, agent, options.keep) if options.keep else []
@@ -73,10 +81,12 @@ def _place(given: str, agent: str) -> tuple[str, str]:
     path = os.path.abspath(os.path.expanduser(given))
     if os.path.isdir(path):
         return path, ""
-    if given.endswith(("/", os.sep)) or not os.path.isdir(os.path.dirname(path)):
-        raise TenonError(f"{os.path.dirname(path) if not given.endswith('/') else path} is no folder; make it first, or name another place")
     if os.path.lexists(path):
         raise TenonError(f"{path} is there already; name a file that is not, or the folder")
+    if given.endswith(("/", os.sep)) or not path.endswith(".db"):
+        raise TenonError(f"{path} is no folder; make it first, or name the file to write, which ends in .db")
+    if not os.path.isdir(os.path.dirname(path)):
+        raise TenonError(f"{os.path.dirname(path)} is no folder; make it first, or name another place")
     return os.path.dirname(path), path
 
 

@@ -39,7 +39,7 @@ READ_BYTES = 1 << 30  # of transcripts that are looked through for a text
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the verb's own arguments."""
     parser.add_argument("refs", nargs="*", metavar="REF", help="a memory's, a turn's or a session's id")
-    parser.add_argument("--text", choices=("-",), metavar="-", default="", help="forget what contains the text that is read from stdin")
+    parser.add_argument("--text", metavar="-", default="", help="forget what contains the text that is read from stdin")
     parser.add_argument("--said", action="store_true", help="also the turns that the memories came from, in which the same is said")
     parser.add_argument("--reason", default="the user's wish", help="why, for the record; do not repeat the text in it")
     parser.add_argument("--dry-run", action="store_true", help="only show what would go")
@@ -49,11 +49,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, out: Out) -> int:
     """0 when it is gone, or nothing was there to forget; 1 when the user said no."""
+    if options.text not in ("", "-"):
+        options.wrong("the text is read from stdin and not from the command line, where the shell's history would keep it: tenon forget --text -")
     if bool(options.refs) == bool(options.text):
         options.wrong("say what to forget: ids (tenon forget m7k2p9qxab), or a text (tenon forget --text -)")
     texts = [_text(out)] if options.text else []
     if texts and not context.exists(options):
-        out.say("Nothing is remembered yet, so nothing contains that text.")
+        out.say("Nothing is remembered yet, so nothing contains that text." + context.others(options))
         return 0
     with context.writing(options, create=False) as here:
         here.store.leniently()  # a turn that was tampered with can be forgotten too

@@ -12,7 +12,7 @@ from tenon.cli import bringing, context, progress
 from tenon.cli.main import reads
 from tenon.digest import importing, summary
 from tenon.digest.capture import Report
-from tenon.store import deleted
+from tenon.store import deleted, figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,10 @@ def run(options: argparse.Namespace, out: Out) -> int:
     if options.dry_run:
         _dry(options, out, home, below, since)
         return 0
+    begun = context.begun(options)
     with context.writing(options) as here:
+        if begun:
+            out.say(begun)
         plan = _plan(here.store, home, below, since, deleted=options.deleted)
         if options.deleted:
             deleted.take_up(file.path for file in plan.files)
@@ -159,6 +162,7 @@ def _dry(options: argparse.Namespace, out: Out, home: str, below: str, since: fl
 
 def _read(store: Store, plan: Plan, out: Out, exclude: Sequence[str]) -> int:
     report = Report()
+    known = figures.written(store, 0.0).get("code", 0)
     problems: list[str] = []
     began = time.monotonic()
     before = 0  # bytes of the sessions that are done
@@ -175,7 +179,8 @@ def _read(store: Store, plan: Plan, out: Out, exclude: Sequence[str]) -> int:
         out.say("Stopped; what was read so far is kept. `tenon import` goes on from here.")
         return 130
     excluded = sum(paths.lies_in(folder, exclude) for folder in map(_folder, plan.files if exclude else ()) if folder)
-    _told(out, plan, report, len(problems), time.monotonic() - began, excluded=excluded)
+    made = figures.written(store, 0.0).get("code", 0) - known
+    _told(out, plan, report, len(problems), time.monotonic() - began, excluded=excluded, made=made)
     for problem in problems[:10]:
         out.say(f"  {problem}")
     return 1 if problems and not report.new else 0
@@ -209,10 +214,10 @@ def _left(plan: Plan, out: Out) -> None:
         out.say(f"{context.counted(plan.deleted, 'transcript')} of agents that were deleted: left out; --deleted brings them along.")
 
 
-def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float, *, excluded: int = 0, since: str = "") -> None:
+def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float, *, excluded: int = 0, since: str = "", made: int = 0) -> None:
     if out.json:
         out.record(
-            {"files": len(plan.files), "sessions": plan.sessions, "bytes": plan.size_bytes, "turns": report.new, "left_out": report.left_out,
+            {"files": len(plan.files), "sessions": plan.sessions, "bytes": plan.size_bytes, "turns": report.new, "memories": made, "left_out": report.left_out,
              "purged": report.purged, "already": plan.already, "excluded": excluded, "problems": problems, "seconds": round(seconds, 2)}
         )  # fmt: skip
         return
@@ -226,6 +231,8 @@ def _told(out: Out, plan: Plan, report: Report, problems: int, seconds: float, *
         )
         return
     out.told(f"{report.new:,} new turns from {len(plan.files):,} transcripts of {plan.sessions:,} sessions in {progress.duration(seconds)}.")
+    if made:
+        out.line(f"Plain code made {context.counted(made, 'memory', 'memories')} of what was said there, short-term.")
     if excluded:
         out.told(f"{context.counted(excluded, 'transcript')} excluded (archive.exclude), so nothing of {'it' if excluded == 1 else 'them'} is kept.")
     elif not report.new and not problems and not report.left_out and not report.purged:

@@ -104,7 +104,7 @@ def run(store: Store, files: Sequence[File], *, on_progress: Callable[[int, int,
             part = capture.capture_file(store, file.path, now=now_fn(), budget_s=SLICE_S)
             last, reached = reached, _reached(store, file.path)
             if not part.finished and not part.problem and reached == last:
-                part.problem = f"{file.path} could not be read on from byte {max(reached[1:])}: {SLICE_S} s brought nothing; `tenon import` tries again"
+                part.problem = f"{file.path} is not read to its end yet; the next `tenon import` goes on with it"
             over, part.finished = part.finished, part.finished or not part.problem
             report.add(part)
             if over or part.problem:
