@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tenon.base.errors import TenonError
-from tenon.store import backup, db, forget, letting_go, memories
+from tenon.cli.rescuing import quoted
+from tenon.store import backup, cleaning, db, forget, letting_go, memories
 from tests.cli.conftest import Tenon
 
 
@@ -166,6 +167,10 @@ def test_a_place_that_cannot_be_written_is_said(tenon: Tenon, tmp_path: Path) ->
     assert (1, b"mine") == (tenon("backup", str(there)).code, there.read_bytes())
     assert 1 == tenon("backup", str(tmp_path / "no" / "such.db")).code
     assert 1 == tenon("backup", str(tmp_path / "no") + "/").code
+    mistyped = tenon("backup", str(tmp_path / "stick"))
+    assert (1, True, False) == (mistyped.code, "is no folder; make it first, or name the file" in mistyped.err, (tmp_path / "stick").exists())
+    tenon.ok("backup", str(tmp_path / "mine.db"))
+    assert (tmp_path / "mine.db").exists()
     assert 2 == tenon("backup", "--list", "--restore", "x").code
 
 
@@ -273,3 +278,54 @@ def test_of_two_restores_in_one_second_both_are_known(tmp_path: Path) -> None:
 
     with db.open_reader(path) as store:
         assert {*kept, old} < set(backup.known(store))
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_store_that_was_put_aside_is_named_when_there_is_none(tenon: Tenon, empty: bool) -> None:
+    """By doctor, status and repair, with the command that puts it back; --fix begins no other in its place."""
+    tenon.written("the lantern is green")
+    path = store_path(tenon)
+    kept = f"{path}.before-restore-20260101-000000"
+    with db.open_store(str(path)) as store:
+        backup.copy(store, kept)
+    path.unlink()
+    if empty:
+        path.touch(mode=0o600)
+
+    said = [tenon("status").err, tenon("repair").err, tenon("doctor").out, tenon("doctor", "--fix").out]
+
+    way = "".join(f"tenon backup --restore {quoted(kept)}".split())
+    assert [True] * 4 == [way in "".join(each.split()) for each in said]  # however it is folded
+    assert not db.exists(str(path))
+    tenon.ok("backup", "--restore", kept, "--yes")
+    assert "green" in tenon.ok("recall", "lantern").out
+
+
+def test_doctor_counts_the_backups(tenon: Tenon) -> None:
+    """How many there are, and of when the newest is."""
+    tenon.written("the lantern is green")
+    none = {found["check"]: found for found in tenon("doctor", "--json").records}["backups"]
+    tenon.ok("backup")
+    tenon.ok("backup")
+
+    two = {found["check"]: found for found in tenon("doctor", "--json").records}["backups"]
+
+    assert ("ok", True) == (none["state"], none["said"].startswith("none yet"))
+    assert ("ok", True) == (two["state"], two["said"].startswith("2, the newest of 2"))
+
+
+@pytest.mark.parametrize("verb", ["doctor", "repair"])
+def test_what_was_forgotten_and_not_cleaned_is_said_and_mended(tenon: Tenon, verb: str) -> None:
+    """Without a backup, which would have it too."""
+    tenon.written("the lantern is green")
+    with db.open_store(str(store_path(tenon))) as store:
+        cleaning.note(store)
+
+    before = {found["check"]: found for found in tenon(verb, "--json").records}["cleaning"]
+    after = tenon(verb, "--fix", "--json").records
+
+    assert ("warn", True) == (before["state"], f"tenon {verb} --fix" in before["mend"])
+    assert "warn" not in [found["state"] for found in after if found["check"] == "cleaning"]
+    with db.open_reader(str(store_path(tenon))) as store:
+        assert not cleaning.is_due(store)
+    assert not (store_path(tenon).parent / "backups").exists()

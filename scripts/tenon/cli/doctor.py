@@ -14,7 +14,7 @@ from tenon.base.errors import TenonError
 from tenon.cli import context, embed, facts, meter, progress, rescuing, standing
 from tenon.cli.main import reads
 from tenon.cli.rescuing import quoted
-from tenon.store import db, forget
+from tenon.store import cleaning, db, forget
 from tenon.world import leavings, machine, modes, python
 
 TYPE_CHECKING = False
@@ -130,7 +130,7 @@ def mend(found: Facts, out: Out, *, yes: bool, empty: bool = False) -> bool:
         out.say(f"removed {context.counted(len(gone), 'file')} that a command left when it was ended in the middle")
         done = True
     store = found.store
-    if store.empty:
+    if store.empty and not store.aside:
         db.open_store(store.path).close()
         out.say(f"began the store in {store.path}")
         return True
@@ -165,6 +165,11 @@ def _tidy(store: Stored, out: Out) -> bool:
             if store.indexes or _disagreeing(store):
                 forget.rebuild(opened)
                 out.say("built the text indexes anew, and the vectors with them")
+            if store.unclean:
+                done = cleaning.catch_up(opened)
+                out.say(
+                    "took what was forgotten out of the file's freed pages too" if done else "another process is reading the store; try again when it has ended"
+                )
             if forget.checkpoint(opened) and store.log_size:
                 out.say("wrote the log into the store")
     except TenonError as error:
@@ -220,6 +225,9 @@ def _settings_mend(problem: str) -> str:
 
 
 def _store(store: Stored, now: float) -> list[Check]:
+    if store.aside:
+        said = f"there is none at {store.path}; {store.aside} beside it was the store until a backup was put back"
+        return [Check("store", "fail", said, rescuing.restoring(store.path, store.aside))]
     if store.empty:
         way = "tenon doctor --fix (begins it; so does the first session, or `tenon write`)"
         return [Check("store", "warn", f"{store.path} is an empty file; nothing is remembered yet", way)]
@@ -239,6 +247,11 @@ def _store(store: Stored, now: float) -> list[Check]:
         )
     if store.log_size > LARGE_LOG:
         checks.append(Check("log", "warn", f"{context.size(store.log_size)} wait in the log beside the store", "tenon doctor --fix"))
+    if store.unclean:
+        said = "what was forgotten may still be in the file's freed pages: whoever forgot it was ended before they were cleaned, or others were reading"
+        checks.append(Check("cleaning", "warn", said, "tenon doctor --fix (a session does it in the background, too)"))
+    number, newest = store.backups
+    checks.append(Check("backups", "ok", f"{number}, the newest of {context.date(newest)}" if number else "none yet: `tenon backup` makes one"))
     if store.read_only and not store.indexes:
         checks.append(Check("indexes", "warn", "not checked: that needs a store that can be written"))
     elif store.indexes:

@@ -16,7 +16,7 @@ from tenon.base.repository import identify
 from tenon.cli import embed, meter, rescuing, standing
 from tenon.cli.importing import planned
 from tenon.digest import projects
-from tenon.store import db, feeds, figures, health, migrate, places
+from tenon.store import backup, cleaning, db, feeds, figures, health, migrate, places
 from tenon.world import base_url, claude_settings, interpreter, launcher, leavings, machine, modes, record
 
 TYPE_CHECKING = False
@@ -63,6 +63,7 @@ class Stored:
     path: str
     exists: bool = False
     empty: bool = False
+    aside: str = ""  # one that a restore has put aside, when there is none
     problem: str = ""
     size: int = 0
     log_size: int = 0
@@ -80,6 +81,8 @@ class Stored:
     unfinished: str = ""
     read_only: str = ""
     seen: dict[str, float] = field(default_factory=dict)
+    unclean: bool = False  # what was deleted may be in the file still
+    backups: tuple[int, float] = (0, 0.0)  # how many, and when the newest was made
     left_out: list[tuple[str, int]] = field(default_factory=list)
     read_key: str = ""
     write_key: str = ""
@@ -190,7 +193,7 @@ def store_facts(path: str, folder: str, now: float, *, deep: bool, on_turn: Call
         found.exists, found.problem = True, str(error)
         return found
     if not found.exists:
-        found.empty = os.path.exists(path)
+        found.empty, found.aside = os.path.exists(path), "".join(backup.aside(path)[-1:])
         return found
     found.size, found.log_size = _size(path), _size(path + "-wal")
     try:
@@ -234,6 +237,7 @@ def _read(store: Store, found: Stored, on_turn: Callable[[int, int], object] | N
         return
     found.seen = figures.latest(store)
     found.left_out = feeds.left_out(store)
+    found.unclean, found.backups = cleaning.is_due(store), backup.standing(store)
     chain = health.check_chain(store, None if deep else SAMPLE, SAMPLE_S, on_turn)
     found.chain_checked, found.chain_wrong, found.chain_unlinked = chain.checked, sorted(chain.wrong), len(chain.unlinked)
     if chain.wrong:

@@ -53,7 +53,9 @@ def run(options: argparse.Namespace, out: Out) -> int:
     agent = context.agent(options)
     path = paths.store_path(agent)
     if not context.exists(options):
-        out.say(f"Nothing is remembered yet; it will be in {path}.")
+        out.say(f"Nothing is remembered yet; it will be in {path}.{context.others(options)}")
+        if told := rescuing.aside(path):
+            out.say(f"{told}.")
         return 0
     if options.purge_history:
         return _purge(path, out, yes=options.yes)
@@ -74,7 +76,7 @@ def look(path: str, agent: str, out: Out) -> list[Check]:
     """What was found, check by check."""
     found: list[Check] = []
     checks: list[tuple[str, Callable[[Store], list[Check]]]] = [
-        ("pages", _pages), ("indexes", _indexes), ("vectors", _vectors), ("rows", _rows), ("archive", _archive), ("digests", _digests),
+        ("pages", _pages), ("indexes", _indexes), ("vectors", _vectors), ("rows", _rows), ("archive", _archive), ("digests", _digests), ("cleaning", _cleaning),
     ]  # fmt: skip
     with progress.shown(out, "checking", len(checks)) as tick:
         try:
@@ -171,6 +173,14 @@ def _left(path: str, agent: str) -> list[Check]:
     return checks or [Check("leavings", "ok", "no process has left anything behind")]
 
 
+def _cleaning(store: Store) -> list[Check]:
+    if cleaning.is_due(store):
+        return [
+            Check("cleaning", "warn", "what was forgotten may still be in the file's freed pages: whoever forgot it was ended before they were cleaned", FIX)
+        ]
+    return [Check("cleaning", "ok", "what was forgotten is out of the file")]
+
+
 def _stale(agent: str) -> list[str]:
     return [file for file, pid in repairing.left([paths.agent_folder(agent), backup.folder(agent)]) if processes.is_gone(pid)]
 
@@ -182,7 +192,11 @@ def _fix(path: str, agent: str, found: list[Check], out: Out) -> None:
         out.say(f"removed {file}")
     if "proxy" in wanted and leavings.remove([daemon.state_path()]):
         out.say(f"removed {daemon.state_path()}")
-    if not wanted - {"leavings", "proxy"}:
+    if "cleaning" in wanted:  # before the backup, which would have it too
+        with db.open_store(path, create=False) as store:
+            done = cleaning.catch_up(store)
+        out.say("took what was forgotten out of the file's freed pages too" if done else "another process is reading the store; try again when it has ended")
+    if not wanted - {"leavings", "proxy", "cleaning"}:
         return
     now = time.time()
     with db.open_store(path, create=False) as store:

@@ -6,7 +6,7 @@ import os
 import time
 
 from tenon.cli import context
-from tenon.store import rescue
+from tenon.store import backup, rescue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,14 +24,25 @@ def quoted(path: str) -> str:
     return f'"{path}"' if os.name == "nt" else quote(path)
 
 
+def restoring(path: str, source: str) -> str:
+    """The command that puts the backup into the store at the path."""
+    agent = os.path.basename(os.path.dirname(os.path.abspath(path)))
+    whose = "" if agent == "default" else f"--agent {agent} "
+    return f"tenon {whose}backup --restore {quoted(source)}"
+
+
+def aside(path: str) -> str:
+    """What there is to say beside a store that is not there or empty while a restore has put one aside; «» when none has."""
+    found = backup.aside(path)
+    return f"{found[-1]} was the store until a backup was put back: {restoring(path, found[-1])} puts it back" if found else ""
+
+
 def way_back(path: str) -> str:
     """The command that puts the newest backup of the store at the path back, and of when that is; or that there is none."""
     newest = rescue.newest_backup(path)
     if not newest:
         return NONE
-    agent = os.path.basename(os.path.dirname(os.path.abspath(path)))
-    whose = "" if agent == "default" else f"--agent {agent} "
-    return f"tenon {whose}backup --restore {quoted(newest)} (puts the newest backup back, of {context.date(os.stat(newest).st_mtime)})"
+    return f"{restoring(path, newest)} (puts the newest backup back, of {context.date(os.stat(newest).st_mtime)})"
 
 
 def replace(path: str, now: float, out: Out, *, yes: bool, empty: bool) -> bool:

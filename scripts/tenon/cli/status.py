@@ -58,7 +58,9 @@ def run(options: argparse.Namespace, out: Out) -> int:
     if not context.exists(options):
         if is_excluded(options.repo or os.getcwd()):
             out.say(f"This folder is {EXCLUDED}.")
-        out.say(f"Nothing is remembered yet. It will be in {paths.agent_folder(context.agent(options))}.")
+        out.say(f"Nothing is remembered yet. It will be in {paths.agent_folder(context.agent(options))}.{context.others(options)}")
+        if told := rescuing.aside(paths.store_path(context.agent(options))):
+            out.say(f"{told}.")
         proxy = standing.look(machine.here(), context.agent(options))
         for label, text in standing.lines(proxy, time.time()) if proxy.switch or proxy.state else ():
             out.say(f"{label + ':' if label else '':{WIDTH}}{text}")

@@ -14,7 +14,7 @@ from contextlib import suppress
 from tenon.base import paths
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse, sqlite
-from tenon.store import db, letting_go, migrate, notes
+from tenon.store import cleaning, db, letting_go, migrate, notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,6 +154,15 @@ def known(store: Store) -> list[str]:
     return list(dict.fromkeys(path for path in (*_noted(store), *beside, *aside(store.path)) if os.path.isfile(path)))
 
 
+def standing(store: Store) -> tuple[int, float]:
+    """How many of them there are, and when the newest was made (0.0: none); nothing of them is read."""
+    times = []
+    for path in known(store):
+        with suppress(OSError):  # removed since
+            times.append(os.stat(path).st_mtime)
+    return len(times), max(times, default=0.0)
+
+
 def aside(path: str) -> list[str]:
     """What restores have put aside of the store at the path, the newest last."""
     home, file = os.path.split(os.path.abspath(path))
@@ -267,6 +276,7 @@ def _prepared(fresh: str, present: str, others: list[str], now: float) -> int | 
     with db.open_store(fresh) as store:
         gone = letting_go.again(store, present, now) if present else 0
         notes.note(store, MADE, _listed(list(dict.fromkeys([*_noted(store), *others]))))
+        cleaning.catch_up(store)
         store.execute("PRAGMA journal_mode = DELETE")
     inspected(fresh)
     return gone

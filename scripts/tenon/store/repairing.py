@@ -27,7 +27,7 @@ ADD_DEED = "INSERT INTO deed (at, what, ref, note) VALUES (?, 'repair', '', ?)"
 # What may point to nothing without losing its sense; any other row goes with what it pointed to.
 LOOSE = {("memory", "successor"), ("repository", "same_as"), ("step", "memory"), ("step", "other")}
 KEPT = ("turn", "session", "memory")  # rows that are never dropped for it
-LEFT = re.compile(r".+\.(\d{1,7})\.(?:new|restored)")  # by a backup, an export or a restore that was ended in the middle
+LEFT = re.compile(r".+\.(\d{1,7})\.(?:new|restored)(?:-(?:wal|shm|journal))?")  # by a backup, an export or a restore that was ended in the middle
 
 
 class Astray:
