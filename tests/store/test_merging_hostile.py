@@ -246,3 +246,27 @@ def test_a_word_that_was_forgotten_elsewhere_is_not_taken_out_of_everything_here
     forgotten.bury_named(target, "a wish of my own", "mine", 6.0)
     assert (3, 0) == (merging.unforget(target, 7.0), merging.unforget(target, 8.0))
     assert "the parrot is called Ottilie [forgotten]" == forgotten.without(target, "the parrot is called Ottilie a wish of my own")
+
+
+def test_no_field_carries_a_secret_past_redaction(target: Store, tmp_path: Path) -> None:
+    """Neither a name nor an id nor a hash that is none; the chain holds, and nothing comes twice."""
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    key = f"example.org/acme/{secret}"
+    procedure = {"name": "n", "trigger": "t", "steps": "s", "paths": [], "digest": secret, "status": "validated", "applied": 1, "succeeded": 1, "spell": 1}
+    name = f"s {secret}"
+    first = turn("one", session=name, thread=f"th {secret}", message=secret, lines=[f"u {secret}"], repository=key)
+    data = told(
+        {"record": "repository", "key": key, "seen": 5.0},
+        {"record": "forgotten", "salt": secret, "hash": "00" * 32, "words": 0, "reason": "r", "at": 5.0},
+        {**SESSION, "name": name, "client": secret, "repository": key},
+        first,
+        turn("two", first["hash"], session=name, repository=key),
+        memory("maaaaaaab2", "x", kind="procedure", repository=key, procedure=procedure),
+    )
+
+    report = lived.brought(target, data, tmp_path)
+
+    assert ([3], 2, 1) == (broken(report), report.count("turn", "new"), report.count("memory", "new"))
+    assert [] == [line for line in target.con.iterdump() if secret in line]
+    assert [] == checked(target)[1]
+    assert 0 == lived.brought(target, data, tmp_path).count("turn", "new")

@@ -360,7 +360,7 @@ def _procedure(record: Mapping[str, Any], gone: forgotten.Forgotten | None) -> S
         raise ValueError("paths leave the repository")
     return {
         "name": _without(gone, fields.text(told, "name")), "trigger": _without(gone, fields.text(told, "trigger")), "steps": _without(gone, fields.text(told, "steps")),
-        "paths": json.dumps(paths, ensure_ascii=False), "digest": fields.text(told, "digest"), "status": fields.chosen(told, "status", PROCEDURE_STATUSES),
+        "paths": json.dumps(paths, ensure_ascii=False), "digest": redact(fields.text(told, "digest")), "status": fields.chosen(told, "status", PROCEDURE_STATUSES),
         **{name: fields.whole(told, name) for name in ("applied", "succeeded", "spell")},
     }  # fmt: skip
 

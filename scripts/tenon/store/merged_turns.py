@@ -81,7 +81,7 @@ class Turns:
         self.flush()
         name, folder = fields.text(record, "name", empty=False), redact(fields.text(record, "folder"))
         started, last = fields.number(record, "started"), fields.number(record, "last")
-        client = fields.text(record, "client") or "import"
+        client = self._without(redact(fields.text(record, "client"))) or "import"
         repository = self.repository(fields.text(record, "repository", empty=False))
         if self.is_excluded(folder):
             self._numbers[name] = None
@@ -89,10 +89,11 @@ class Turns:
         if last < self._purged:
             self._numbers[name] = None
             return "forgotten"
-        known = self.store.one(BY_NAME, (name,))
+        kept = self._without(redact(name))
+        known = self.store.one(BY_NAME, (kept,))
         if known is None:
             folder, branch = (self._without(text) for text in (folder, redact(fields.text(record, "branch"))))
-            number, outcome = int(self.store.execute(ADD_SESSION, (name, repository, folder, branch, client, started, last)).lastrowid or 0), "new"
+            number, outcome = int(self.store.execute(ADD_SESSION, (kept, repository, folder, branch, client, started, last)).lastrowid or 0), "new"
         else:
             number, outcome = int(known[0]), "known"
             if (min(started, known[1]), max(last, known[2])) != tuple(known[1:]):
@@ -132,7 +133,7 @@ class Turns:
         place = session, self.repository(fields.text(record, "repository", empty=False))
         row = archive.Row(
             uuid="", parent="", role=role, kind=fields.chosen(record, "kind", KINDS), source=fields.chosen(record, "source", SOURCES),
-            at=at, content=fields.listed(record, "content"), thread=thread, message=fields.text(record, "message"),
+            at=at, content=fields.listed(record, "content"), thread=redact(thread), message=redact(fields.text(record, "message")),
         )  # fmt: skip
         _checked(record)
         # From here on nothing of the record can be wrong: what is written for the turns before it is never taken back with it.
@@ -278,4 +279,4 @@ def _checked(record: Mapping[str, Any]) -> None:
 
 def _lines(record: Mapping[str, Any]) -> list[str]:
     """The ids of the transcript's lines that the turn stands for. Raises ValueError when one of them is none."""
-    return [fields.text({"lines": uuid}, "lines", empty=False) for uuid in fields.listed(record, "lines")]
+    return [redact(fields.text({"lines": uuid}, "lines", empty=False)) for uuid in fields.listed(record, "lines")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 from tenon.base.errors import TenonError
 from tenon.base.lean import parse
@@ -50,6 +51,7 @@ ADD_TOMBSTONE = "INSERT OR IGNORE INTO tombstone (hash, words, reason, at) VALUE
 DROP_TAKEN = "DELETE FROM tombstone WHERE substr(reason, 1, ?) = ?"
 DEED_TAKEN = "INSERT INTO deed (at, what, ref, note) VALUES (?, 'unforget', '', ?)"
 ADD_DEED = "INSERT INTO deed (at, what, ref, note) VALUES (?, 'import', '', ?)"
+SALTY = re.compile("[0-9a-f]{16,64}")
 TASK_FIELDS = ("title", "status", "body", "created", "updated")
 
 
@@ -183,6 +185,7 @@ class _Merging:
 
     def repository(self, key: str) -> int:
         """The number of the repository with that key; one that is not known here yet gets one."""
+        key = redact(key)
         found = self._keys.get(key)
         if found is None:
             row = self.store.one(BY_KEY, (key,))
@@ -261,7 +264,7 @@ class _Merging:
             self.report.spoil(number, f"turn: {error}")
 
     def _repository(self, record: Mapping[str, Any]) -> str:
-        key, seen, alias = fields.text(record, "key", empty=False), fields.number(record, "seen"), fields.text(record, "same_as")
+        key, seen, alias = redact(fields.text(record, "key", empty=False)), fields.number(record, "seen"), fields.text(record, "same_as")
         known = self.store.one(BY_KEY, (key,))
         number = self.repository(key)
         if known is None or known[2] < seen:
@@ -287,6 +290,8 @@ class _Merging:
     def _forgotten(self, record: Mapping[str, Any]) -> str:
         """A tombstone means something only with the salt that it was made with."""
         salt, own = fields.text(record, "salt", empty=False), fields.hashed(record.get("hash"))
+        if not SALTY.fullmatch(salt):
+            raise ValueError("salt is none")
         reason, at, size = redact(fields.text(record, "reason")), fields.number(record, "at"), fields.whole(record, "words")
         if self.store.value(IS_TOMBSTONE, (own,)) is not None:
             return "known" if self.store.value(SALT) == salt else "apart"
