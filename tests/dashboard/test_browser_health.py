@@ -115,6 +115,7 @@ def test_a_plot_is_drawn_anew_when_the_window_changes(look: Look, lived: Househo
     """As wide as there is room."""
     seen = look()
     seen.open("health")
+    seen.page.locator(".plot svg").first.wait_for()
     wide = seen.page.locator(".plot svg").first.bounding_box()
     seen.page.set_viewport_size(PHONE)
     seen.page.wait_for_function("() => document.querySelector('.plot svg').clientWidth < 360")

@@ -1,6 +1,6 @@
 // Health: what waits, what was spent, how the prompt cache does, what the proxy takes, how the store grows, what went wrong.
 
-import { ago, counted, el, empty, facts, failure, folded, link, number, section, size, table, tag, when } from "./kit.js";
+import { ago, counted, el, empty, facts, failure, folded, link, number, section, size, table, tag, when, worded } from "./kit.js";
 import { gauge, plot } from "./plot.js";
 
 const STYLES = { ok: "good", warn: "warn", fail: "bad" };
@@ -141,7 +141,7 @@ async function doctor(findings, page) {
 }
 
 function checked(checks) {
-  const words = (check) => [el("strong", {}, check.check), " ", check.said, check.mend ? el("div", { class: "faint" }, "mend: ", el("code", {}, check.mend)) : null];
+  const words = (check) => [el("strong", {}, check.check), " ", check.said, check.mend ? el("div", { class: "faint" }, "mend: ", check.mend.includes("`") ? worded(check.mend) : el("code", {}, check.mend)) : null];
   return el("ul", { class: "plain checks" }, checks.map((check) => el("li", {}, tag(check.state, STYLES[check.state]), el("div", {}, words(check)))));
 }
 

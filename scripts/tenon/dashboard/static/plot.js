@@ -20,7 +20,7 @@ export function plot(given) {
   const frame = el("div", { class: "frame", tabindex: "0", role: "group", "aria-label": `${title}: the arrow keys go through the values` });
   const readout = el("p", { class: "readout", role: "status" });
   const beyond = limit && limit.value > highest(given);
-  const across = limit ? el("li", {}, beyond ? null : el("span", { class: "dash", "aria-hidden": "true" }), `${limit.name} ${given.sayY(limit.value)}${beyond ? ", far above what is drawn" : ""}`) : null;
+  const across = limit ? el("li", {}, beyond ? null : el("span", { class: "dash", "aria-hidden": "true" }), `${limit.name} ${given.sayY(limit.value)}${beyond ? ", above what is drawn" : ""}`) : null;
   const legend = el("ul", { class: "legend" }, series.map((one) => el("li", {}, dot(one.style), one.name)), across);
   let drawn = null;
   let at = -1;
