@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tenon import __version__
 from tenon.base import paths
 from tenon.base.errors import TenonError
 from tenon.world import interpreter, record
@@ -179,6 +180,25 @@ def test_the_copies_that_claude_code_loads_are_known(tmp_path: Path) -> None:
     (Path(paths.claude_home()) / "plugins" / "known_marketplaces.json").write_text(json.dumps(listed), encoding="utf-8")
 
     assert [str(local), str(cached("0.1.0", "ours")), str(skills)] == interpreter.roots(here(tmp_path))
+
+
+def test_a_command_of_another_version_than_the_hooks_is_told(tmp_path: Path) -> None:
+    """With both folders and the way to have one; not where the versions agree, are not known, or it is the same folder."""
+    loaded = plugin(tmp_path / "a földer")
+    manifest = loaded / ".claude-plugin" / "plugin.json"
+    cached().parent.mkdir(parents=True)
+    known = {"local": {"source": {"source": "directory", "path": str(loaded)}}}
+    (Path(paths.claude_home()) / "plugins" / "known_marketplaces.json").write_text(json.dumps(known), encoding="utf-8")
+    plugin(cached(market="local"))
+    machine, told = here(tmp_path), []
+    for version in ({}, {"version": __version__}, {"version": "99.1"}):
+        manifest.write_text(json.dumps({"name": "tenon", **version}), encoding="utf-8")
+        told.append(interpreter.apart(machine))
+    machine.root = str(loaded)
+
+    assert ([], [], []) == (*told[:2], interpreter.apart(machine))
+    assert ("version", "warn", f"this command is {__version__}, from {tmp_path / 'elsewhere'}; hooks are 99.1, from {loaded}") == told[2][0][:3]
+    assert told[2][0][3].startswith(f"'{loaded}/bin/tenon' install")
 
 
 def test_a_checkout_is_known_and_claude_codes_own_folder_is_none(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def gather(
         proxy=standing.look(here, agent),
         embedding=embed.look(stored.path, settled, now) if not stored.damaged else None,
         digest=meter.at(stored.path, settled, now) if stored.exists and not stored.damaged else None,
-        interpreter=interpreter.findings(here),
+        interpreter=[*interpreter.findings(here), *interpreter.apart(here)],
     )
 
 

@@ -247,6 +247,23 @@ def findings(here: Machine) -> list[Finding]:
     return [("interpreter", "ok", f"hooks start {wish.python} directly", "")]
 
 
+def apart(here: Machine) -> list[Finding]:
+    """A finding for each copy that Claude Code loads, and hooks run from, whose version is not the running command's; nothing where all agree."""
+    from shlex import quote as quoted
+
+    import tenon
+
+    found = []
+    for root in roots(here):
+        known = _manifest(root).get("version")
+        if os.path.realpath(root) == os.path.realpath(here.root) or known in (None, tenon.__version__):
+            continue
+        said = f"this command is {tenon.__version__}, from {here.root}; hooks are {known}, from {root}"
+        door = os.path.join(root, "bin", "tenon")
+        found.append(("version", "warn", said, f'py -3 "{door}" install' if here.windows else f"{quoted(door)} install (has the command start that copy)"))
+    return found
+
+
 def _restore(root: str, kept: Record) -> None:
     from tenon.world import record
 
@@ -335,12 +352,17 @@ def _folders(here: Machine) -> dict[str, str]:
     return found
 
 
-def _is_ours(root: str) -> bool:
-    """Whether the folder holds this plugin and not another one whose hooks look the same."""
+def _manifest(root: str) -> dict[str, object]:
+    """What the plugin in the folder says of itself, empty where that cannot be read."""
     try:
         with open(os.path.join(root, ".claude-plugin", "plugin.json"), encoding="utf-8") as file:
-            manifest = parse(file.read())
+            found = parse(file.read())
     except (OSError, ValueError):
-        return False
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_ours(root: str) -> bool:
+    """Whether the folder holds this plugin and not another one whose hooks look the same."""
     text = _text(root)
-    return isinstance(manifest, dict) and manifest.get("name") == "tenon" and (PLAIN in text or bool(chosen(text)))
+    return _manifest(root).get("name") == "tenon" and (PLAIN in text or bool(chosen(text)))
