@@ -100,6 +100,20 @@ def test_another_user_costs_no_thread(small: Small, monkeypatch: pytest.MonkeyPa
     assert (0, {}) == (Echo.made, small._held)
 
 
+def test_who_is_turned_away_can_read_why_though_they_still_send(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection is not reset under them; only so many are kept for that."""
+    monkeypatch.setattr(peer, "is_foreign", lambda connection: True)
+    clients = [small.client() for _ in range(loopback.AWAY)]
+    for client in clients:
+        client.recv(1, socket.MSG_PEEK)
+        for _ in range(3):
+            client.sendall(asks("/late"))
+        assert told(client, b"?").endswith(b"command.\n")
+    for _ in range(5):
+        assert told(small.client(), b"?")
+    assert loopback.AWAY == len(small._away)
+
+
 def test_whose_a_connection_is_is_asked_once(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many requests it brings."""
     asked: list[socket.socket] = []

@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+from collections import deque
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
@@ -29,6 +30,7 @@ FIRST_S = 30.0  # within that a new connection says something; a client may open
 CROWDED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)  # why no connection can be taken at the moment
 PAUSE_S = 0.1  # until it is tried again
 ROOM = 8  # idle connections that are closed to make room
+AWAY = 8  # connections that were turned away and are not closed yet: a client that is still sending reads why
 SPARE = 64  # open files that connections leave to the stores and to what is asked elsewhere
 FULL = "{} has as many connections open as it can serve; try again in a moment."
 
@@ -56,6 +58,7 @@ class Server(ThreadingHTTPServer):
         self._who = handler.who
         self._room = threading.Lock()
         self._held: dict[socket.socket, float | None] = {}  # since when each waits for a request; None while it has one
+        self._away: deque[socket.socket] = deque()
         self._highest = _most_files() - SPARE
         super().__init__(address, handler)
 
@@ -86,14 +89,37 @@ class Server(ThreadingHTTPServer):
                     self._held[request] = time.monotonic()
                     return True
             sentence, status = FULL.format(self._who), 503
-        _turn_away(request, status, sentence)
+        self._turn_away(request, status, sentence)
         return False
+
+    def _turn_away(self, client: socket.socket, status: int, sentence: str) -> None:
+        """Tells a client that is not served why, as far as that can be done without waiting for it."""
+        body = sentence.encode() + b"\n"
+        head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        try:
+            client.setblocking(False)
+            client.send(head.encode() + body)
+            client.shutdown(socket.SHUT_WR)
+        except OSError:
+            return  # the client has left
+        with self._room:
+            self._away.append(client)
+            if len(self._away) > AWAY:
+                self.close_request(self._away.popleft())
+
+    def server_close(self) -> None:
+        """Takes no more connections."""
+        super().server_close()
+        while self._away:
+            self.close_request(self._away.popleft())
 
     def shutdown_request(self, request: Any) -> None:
         """Ends a connection."""
         with self._room:
             self._held.pop(request, None)
-        super().shutdown_request(request)
+            ends = request not in self._away
+        if ends:
+            super().shutdown_request(request)
 
     def rests(self, connection: socket.socket) -> None:
         """The connection waits for a request from now on."""
@@ -269,18 +295,6 @@ def stranger(client: socket.socket, who: str) -> str:
     if peer.is_foreign(client):
         return f"{who} belongs to another user of this machine; start your own with Tenon's command."
     return ""
-
-
-def _turn_away(client: socket.socket, status: int, sentence: str) -> None:
-    """Tells a client that is not served why, as far as that can be done without waiting for it."""
-    body = sentence.encode() + b"\n"
-    head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-    try:
-        client.setblocking(False)
-        client.send(head.encode() + body)
-        client.recv(strict.PIECE)  # what was not read would turn the end into a reset
-    except OSError:
-        pass  # the client has left, or has said nothing yet
 
 
 def _most_files() -> int:
