@@ -13,8 +13,9 @@ import pytest
 
 from tenon.base.errors import TenonError
 from tenon.cli.rescuing import quoted
-from tenon.store import backup, cleaning, db, forget, letting_go, memories
+from tenon.store import backup, cleaning, db, forget, forgotten, letting_go, memories, purging
 from tests.cli.conftest import Tenon
+from tests.digest.minds import Mind
 
 
 def store_path(tenon: Tenon) -> Path:
@@ -237,6 +238,25 @@ def test_what_was_forgotten_is_never_in_the_store_again(tmp_path: Path) -> None:
     with db.open_store(path) as store:
         assert 0 == store.value("SELECT count(*) FROM memory")
         assert 1 == store.value("SELECT count(*) FROM tombstone")
+
+
+def test_an_archive_that_was_removed_is_not_put_back(tmp_path: Path) -> None:
+    """A backup from before `repair --purge-history` gives its memories and no turn, and the store goes on taking none from then."""
+    path, source = str(tmp_path / "tenon.db"), str(tmp_path / "copy.db")
+    with db.open_store(path) as store:
+        mind = Mind(store)
+        mind.say("the lantern is green")
+        mind.write("the lantern hangs in the porch")
+        backup.copy(store, source)
+        purging.purge(store, mind.at + 1.0)
+
+    done = backup.restore(path, source, mind.at + 2.0)
+
+    assert 1 == done.forgotten
+    assert b"green" not in Path(path).read_bytes()
+    with db.open_store(path) as store:
+        assert (1, 0) == (store.value("SELECT count(*) FROM memory"), store.value("SELECT count(*) FROM turn WHERE forgotten IS NULL"))
+        assert mind.at + 1.0 == forgotten.purged(store)
 
 
 def test_a_restore_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,8 @@ def test_an_interrupt_leaves_a_clean_line(tenon: Tenon) -> None:
         os.close(side)
 
     before, _, after = told.decode().rpartition(" " * 75 + "\r")
-    assert "reading transcripts  " in before and "%: " in before
+    assert "reading transcripts  " in before
+    assert "%: " in before
     assert after.replace("\r\n", " ").startswith("Stopped; what was read so far is kept.")
 
 

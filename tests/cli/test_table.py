@@ -21,7 +21,9 @@ def printed(wide: int, rows: list[list[table.Cell]], notes: tuple[str, ...] = ()
     return results.getvalue()
 
 
-@pytest.mark.parametrize(("text", "columns"), [("plain", 5), ("e\u0301", 1), ("東京", 4), ("ﾊﾝ", 2), ("Ａ", 2), ("👩\u200d👧", 4), ("שלום", 4), ("\u202eab", 2), ("", 0)])
+@pytest.mark.parametrize(
+    ("text", "columns"), [("plain", 5), ("e\u0301", 1), ("東京", 4), ("ﾊﾝ", 2), ("Ａ", 2), ("👩\u200d👧", 4), ("שלום", 4), ("\u202eab", 2), ("", 0)]
+)
 def test_a_character_takes_none_one_or_two_columns(text: str, columns: int) -> None:
     """Marks and joiners none, wide ones two."""
     assert columns == table.width(text)

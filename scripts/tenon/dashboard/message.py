@@ -21,7 +21,7 @@ LEVEL = 4  # of 9: most of the size for little of the time
 _COMMAND = re.compile(r"`([^`]*)`")
 _PAGE = (
     '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    '<title>Tenon</title>\n<main><h1>Tenon’s dashboard</h1><p>{}</p></main>\n</html>\n'
+    "<title>Tenon</title>\n<main><h1>Tenon’s dashboard</h1><p>{}</p></main>\n</html>\n"
 )
 
 

@@ -126,8 +126,13 @@ def without(store: Store, text: str) -> str:
 
 def purged(store: Store) -> float:
     """The time before which nothing that was said is archived any more; 0 when the archive was never removed."""
+    return purge_time(notes.value(store, PURGED))
+
+
+def purge_time(noted: str) -> float:
+    """The time that the note of a removed archive holds, 0 for none."""
     try:
-        return float(notes.value(store, PURGED) or 0)
+        return float(noted or 0)
     except ValueError:
         return 0.0
 

@@ -1,11 +1,11 @@
-"""What was forgotten after a backup was made, so that it is forgotten again where the backup is put back."""
+"""What was forgotten after a backup was made, so that it is forgotten again where the backup is put back; an archive that was removed too."""
 
 from __future__ import annotations
 
 import json
 
 from tenon.base.lean import sqlite
-from tenon.store import db, forget, forgotten, memories
+from tenon.store import db, forget, forgotten, memories, purging
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SALT = "SELECT value FROM meta WHERE name = 'salt'"
 SET_SALT = "INSERT OR REPLACE INTO meta (name, value) VALUES ('salt', ?)"
 ANY = "SELECT 1 FROM tombstone LIMIT 1"
+PURGED = "SELECT value FROM meta WHERE name = ?"
 TOMBSTONES = "SELECT hash, words, reason, at FROM tombstone"
 ADD = "INSERT OR IGNORE INTO tombstone (hash, words, reason, at) VALUES (?, ?, ?, ?)"
 BLANK = "SELECT hash FROM turn WHERE forgotten IS NOT NULL"
@@ -33,14 +34,16 @@ def again(store: Store, present: str, now: float) -> int | None:
     try:
         con = sqlite.connect(f"file:{db.uri_path(present)}?mode=ro&immutable=1", isolation_level=None, uri=True)
         try:
-            row = con.execute(SALT).fetchone()
+            row, removed = con.execute(SALT).fetchone(), con.execute(PURGED, (forgotten.PURGED,)).fetchone()
             tombstones, blank = con.execute(TOMBSTONES).fetchall(), [bytes(own) for (own,) in con.execute(BLANK)]
         finally:
             con.close()
     except sqlite.Error:
         return None
+    before = forgotten.purge_time(str(removed[0])) if removed else 0.0
+    purged = purging.purge(store, before).turns if before > forgotten.purged(store) else 0
     if not tombstones or row is None:
-        return 0
+        return purged
     if store.value(SALT) != row[0]:
         if store.value(ANY) is not None:
             return None
@@ -51,7 +54,7 @@ def again(store: Store, present: str, now: float) -> int | None:
     found = [*_memories(store), *_turns(store, blank)]
     if found:
         forget.forget(store, found, REASON, now)
-    return len(found)
+    return purged + len(found)
 
 
 def _memories(store: Store) -> Iterator[str]:
