@@ -164,7 +164,7 @@ def test_nothing_runs_in_the_background_until_the_user_agrees(tenon: Tenon, api:
     assert "at most 200,000 tokens a day" in agreed.out
     assert "$0.32" in agreed.out
     assert {"digest.auto": True, "digest.runner": "api"} == json.loads((tenon.home / ".tenon" / "settings.json").read_text(encoding="utf-8"))
-    assert "in the background on, api/haiku" in tenon.ok("status").out
+    assert "digest on, api/haiku" in tenon.ok("status").out
     assert "is off." in tenon.ok("digest", "auto", "off").out
     assert "is off already" in tenon.ok("digest", "auto", "off").out
 

@@ -65,9 +65,9 @@ def serve(household: Household) -> Iterator[Callable[..., str]]:
         assert 0 == process.returncode, out + said
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The real browser, headless."""
+    """The real browser, headless; for one module, since its driver keeps an event loop running in which no other can be started."""
     playwright = pytest.importorskip("playwright.sync_api")
     path = find_chromium()
     if not path:

@@ -21,6 +21,7 @@ def state(seen: Looking, address: str) -> dict[str, object]:
     """What the form and the list say once the address is that one and nothing is on its way."""
     seen.page.wait_for_url(re.compile(re.escape(address) + "$"))
     seen.page.wait_for_function("() => document.querySelector('form.controls') && !document.querySelector('form.controls[aria-busy]')")
+    seen.settled()
     return dict(seen.page.evaluate(STATE))
 
 

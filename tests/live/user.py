@@ -23,7 +23,12 @@ ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = (".git", ".cache", ".venv", "venv", "__pycache__", "*.pyc", ".*_cache", ".hypothesis", ".coverage*")
 TOOL = "mcp__plugin_tenon_memory__"
 ALLOWED = ("--allowedTools", TOOL + "*", "Bash", "Agent")
-OWN = (".tenon", ".claude", "claude-c")  # beginnings of names: ours, Claude Code's settings, and its caches and launchers
+OWN = (
+    ".tenon",
+    ".claude",
+    "claude-c",
+    "mimeapps.list",
+)  # beginnings of names: ours, Claude Code's settings, its caches and launchers, and what it tells the desktop
 INJECTED = re.compile(r"(\w+) hook additional context: (<tenon-memory>.*?</tenon-memory>)", re.S)
 POLL_S = 0.05
 

@@ -38,6 +38,7 @@ REF_OF = "SELECT ref FROM memory WHERE id = ?"
 ADD = f"INSERT INTO memory (ref, repository, {', '.join(COLUMNS)}) VALUES (?, ?, {', '.join('?' * len(COLUMNS))})"
 SET = f"UPDATE memory SET {', '.join(name + ' = ?' for name in COLUMNS)} WHERE id = ?"
 SUCCESSOR = "SELECT successor FROM memory WHERE id = ?"
+CLOSED = "SELECT coalesce(valid_to, 0.0), ref FROM memory WHERE id = ?"
 SET_SUCCESSOR = "UPDATE memory SET successor = ? WHERE id = ? AND successor IS NOT ?"
 REOPENED = "SELECT max(at) FROM deed WHERE what = 'reopen' AND ref = ?"
 ADD_REOPENED = "INSERT INTO deed (at, what, ref, note) VALUES (?, 'reopen', ?, '')"
@@ -120,8 +121,14 @@ class Memories:
         """Says of each that was superseded by what, now that all are there."""
         for number, ref in self.successors.held.items():
             successor = self._row(ref)
-            if successor is not None and not self._leads_to(successor, number):
-                self.store.execute(SET_SUCCESSOR, (successor, number, successor))
+            ring = [] if successor is None else self._ring(successor, number)
+            # Where two stores had each memory superseded by the other, what was superseded first has no successor, in whichever order they meet.
+            oldest = min(ring, key=lambda one: self.store.one(CLOSED, (one,)) or (), default=0)
+            if successor is None or oldest == number:
+                continue
+            if oldest:
+                self.store.execute(SET_SUCCESSOR, (None, oldest, None))
+            self.store.execute(SET_SUCCESSOR, (successor, number, successor))
         self.successors = Cached()
 
     def add_edge(self, record: Mapping[str, Any]) -> str:
@@ -274,15 +281,17 @@ class Memories:
             known = self.store.value(BY_REF, (ref,))
         return None if known is None else int(known)
 
-    def _leads_to(self, number: int, end: int) -> bool:
-        for _ in range(CHAIN):
-            if number == end:
-                return True
-            after = self.store.value(SUCCESSOR, (number,))
+    def _ring(self, number: int, end: int) -> list[int]:
+        """The memories from the one to the end, each superseded by the next; empty when it does not lead there, the end alone when it is too far to tell."""
+        ring = [number]
+        while ring[-1] != end:
+            if len(ring) == CHAIN:
+                return [end]
+            after = self.store.value(SUCCESSOR, (ring[-1],))
             if after is None:
-                return False
-            number = int(after)
-        return True
+                return []
+            ring.append(int(after))
+        return ring
 
     def _text_key(self, repository: int | None, text: str) -> bytes:
         home = "" if repository is None else places.canonical(self.store, repository)
