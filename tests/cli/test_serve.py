@@ -30,7 +30,7 @@ class Running:
 
     def __init__(self, tenon: Tenon, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            [PYTHON, "-I", "-S", DOOR, "serve", "--http", "--port", "0", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            [PYTHON, "-I", "-S", DOOR, "serve", "--http", "--port", "0", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
             cwd=tenon.project, env=tenon.environment(), creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )  # fmt: skip
         self.watch = threading.Timer(PATIENCE_S, self.process.kill)
