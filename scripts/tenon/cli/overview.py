@@ -48,7 +48,7 @@ def examples(text: str, columns: int) -> list[str]:
     beside = max([len(command) for command, comment in given if comment], default=0)
     at, longest = beside + 4, max(table.width(comment) for _, comment in given)
     if all(len(command) + 2 <= columns for command, _ in given) and columns - at >= min(longest, ROOM):
-        lines = [f"  {command:{beside if comment else 0}}  {comment}".rstrip() for command, comment in given]
+        lines = [f"  {command.ljust(beside if comment else 0)}  {comment}".rstrip() for command, comment in given]
         return [part for line in lines for part in table.folded(line, columns, at)]
     told: list[str] = []
     for command, comment in given:
